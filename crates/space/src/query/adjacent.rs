@@ -8,9 +8,10 @@
 //! Source: D. Olteanu, J. Závodný, Size bounds for factorised representations of query results (TODS 2015), for what factoring saves.
 
 use super::execute::{ANSWERS_BETWEEN_LOOKS, Answers, ShouldStop};
-use super::grouped::{AnswerGroup, Factored, write_group};
+use super::extent::Extent;
+use super::grouped::{AnswerGroup, Factored, Part, write_group};
 use super::loops::{Loops, Step};
-use super::plan::Made;
+use super::made::Made;
 use super::usage::{ANSWERS_MIN, Adjacent};
 use super::view::View;
 use crate::relation::Relation;
@@ -33,7 +34,7 @@ impl<'a> View<'a> {
         }
         let relation = match self.of(step.place) {
             [contents] => contents.relation_of_length(step.length),
-            _ if count < ANSWERS_MIN => return None,
+            _ if count < ANSWERS_MIN && !made.usages.has_adjacent(number) => return None,
             _ => self.only_relation((step, made.loops), parameters)?,
         };
         let known = made.usages.adjacent(number, relation);
@@ -50,27 +51,34 @@ impl<'a> View<'a> {
 }
 
 impl Answers {
-    /// Extends each of `count` answers by the rows of its value; gives how many answers that makes, or more than are wanted. `None` if the
-    /// caller has given up.
+    /// Extends `count` partial answers by the rows of their values, as far as is said; gives how many answers that makes. `None` if more
+    /// rows were to be looked at than are left.
     pub(super) fn extend_adjacent(
         &mut self,
         adjacent: &Adjacent,
-        (count, most): (usize, usize),
+        count: usize,
+        extent: &mut Extent,
         (parameters, terms): (&[Term], &Terms),
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
-        let (mut made, variables) = (0, &adjacent.variables);
-        for place in 0..count {
+        let (mut made, variables, left) = (0, &adjacent.variables, self.rows_left.unwrap_or(usize::MAX));
+        while extent.next.answer < count {
+            let place = extent.next.answer;
             if place % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && should_stop() {
-                return None;
+                return Some(self.stop());
             }
             self.take_up(place);
-            let rows = adjacent.rows(parameters, &self.current, terms);
+            let (all, mut window) = (adjacent.rows(parameters, &self.current, terms), extent.window());
+            let within = window.pass(all.len());
+            let rows = all.start + within.start as u32..all.start + within.end as u32;
             made += rows.len();
-            if made > most {
-                break;
+            if made > left {
+                return None;
             }
             write_group(&self.current, adjacent.adjacency.cells(&rows), variables, &mut self.next);
+            if extent.pass(window, made) {
+                break;
+            }
         }
         Some(made)
     }
@@ -85,9 +93,9 @@ impl Answers {
         Some(rows.len())
     }
 
-    /// Whether `count` answers are left grouped by the rows of the last pattern.
+    /// Whether `count` answers, or part of them, are left grouped by the rows of the last pattern.
     pub(super) fn are_grouped(&self, count: usize) -> bool {
-        self.may_be_grouped && count >= ANSWERS_MIN
+        self.may_be_grouped && (count >= ANSWERS_MIN || self.has_factored)
     }
 
     /// Leaves `count` answers factored by the rows of their values; gives how many there are.
@@ -109,7 +117,7 @@ impl Answers {
         }
         self.found.truncate(rows.len() * self.width);
         let (adjacency, variables) = (Arc::clone(&adjacent.adjacency), adjacent.variables.clone());
-        self.factored = Some(Factored { adjacency, variables, rows });
+        (self.factored, self.has_factored) = (Some(Factored { adjacency, variables, rows }), true);
         made
     }
 
@@ -135,14 +143,20 @@ impl Answers {
         })
     }
 
+    /// Takes out the part of the answers that was found last.
+    pub(super) fn take_part(&mut self) -> Part {
+        Part { cells: std::mem::take(&mut self.found), factored: self.factored.take() }
+    }
+
+    /// Puts other answers into their place.
+    pub(super) fn replace_by(&mut self, Part { cells, factored }: Part) {
+        (self.found, self.factored) = (cells, factored);
+    }
+
     /// Writes grouped answers out, so that [`Answers::terms`] has each as a whole.
     pub fn write_out(&mut self) {
-        let Some(factored) = self.factored.take() else { return };
-        let count: usize = factored.rows.iter().map(|[start, end]| (end - start) as usize).sum();
-        let mut written = Vec::with_capacity(count * self.width);
-        for (common, &rows) in self.found.chunks_exact(self.width).zip(&factored.rows) {
-            write_group(common, factored.others(rows), &factored.variables, &mut written);
+        if let Some(factored) = self.factored.take() {
+            self.found = factored.written_out(&self.found, self.width);
         }
-        self.found = written;
     }
 }

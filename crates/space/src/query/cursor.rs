@@ -1,7 +1,6 @@
 //! The solutions of a query of a snapshot one after the other, found in batches as they are taken.
 //!
-//! 1. If rows answer the query, a batch is what begins with the next rows that are listed for the first pattern. The first
-//!    batch is small, and each is twice as long as the one before it, up to a limit.
+//! 1. If rows answer the query, they are [searched](super::search) depth first. The first batch is small, and parts grow up to a limit.
 //! 2. Otherwise all solutions are found at the beginning, by unification.
 //!
 //! The order is that of [`Snapshot::query`]. A snapshot does not change, so a cursor may be kept as long as is wanted.
@@ -10,14 +9,13 @@ use super::execute::Answers;
 use super::filter::Given;
 use super::pattern::Variables;
 use super::plan::Plan;
+use super::search::Search;
 use super::solutions::Queried;
 use crate::atom::{Atom, Solution, Variable, VariableSource};
 use crate::snapshot::Snapshot;
 
-/// How many rows of the first pattern are looked at for the first batch.
-const ROWS_FIRST: usize = 16;
-/// How many rows are looked at for a batch at most.
-const ROWS_MAX: usize = 4096;
+/// How many answers the first batch has, about.
+const ANSWERS_FIRST: usize = 16;
 
 /// The solutions of a query; see [`Snapshot::cursor`].
 pub struct Cursor {
@@ -38,8 +36,7 @@ struct Rows {
     /// How many answers the batch has, and which comes next.
     count: usize,
     next: usize,
-    /// Which row of the first pattern the next batch begins with, and how many it has; `None` if none are left.
-    batch: Option<[usize; 2]>,
+    search: Search,
 }
 
 impl Snapshot {
@@ -55,8 +52,8 @@ impl Snapshot {
         });
         let found = match names {
             Some(names) => {
-                let (answers, batch) = (Answers::default(), Some([0, ROWS_FIRST]));
-                Found::Rows(Box::new(Rows { plan, names, answers, count: 0, next: 0, batch }))
+                let (answers, search) = (Answers::default(), Search::beginning_with(ANSWERS_FIRST));
+                Found::Rows(Box::new(Rows { plan, names, answers, count: 0, next: 0, search }))
             }
             None => {
                 let solutions = snapshot.solutions_in_part(query, source, &|| false);
@@ -68,21 +65,13 @@ impl Snapshot {
 }
 
 impl Rows {
-    /// Finds the next batch that has answers; `false` if there is none.
+    /// Finds the next batch; `false` if there is none.
     fn advance(&mut self, snapshot: &Snapshot) -> bool {
-        while let Some([from, rows]) = self.batch {
-            let Self { plan, answers, .. } = self;
-            let made = plan.made();
-            let batch =
-                snapshot.with_view(|view| view.find_batch([from, rows], made, Given::nothing(), answers, &|| false));
-            let (count, may_go_on) = batch.expect("a view of a snapshot stays one");
-            (self.count, self.next) = (count, 0);
-            self.batch = may_go_on.then_some([from + rows, (rows * 2).min(ROWS_MAX)]);
-            if count > 0 {
-                return true;
-            }
-        }
-        false
+        let Self { plan, answers, search, .. } = self;
+        let batch = snapshot.with_view(|view| view.advance(search, plan.made(), Given::nothing(), answers, &|| false));
+        self.next = 0;
+        self.count = batch.expect("a view of a snapshot stays one, and any number of rows may be looked at");
+        self.count > 0
     }
 }
 

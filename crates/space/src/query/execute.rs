@@ -1,18 +1,19 @@
-//! Executing a plan over a view: patterns one after the other, each for all answers so far.
+//! Executing a plan over a view: patterns one after the other, each for many answers so far.
 
 use super::counted::{self, Counted};
+use super::extent::{Extent, Window};
 use super::filter::{Filter, Given};
 use super::grouped::Factored;
-use super::join::{Chosen, Ended};
+use super::join::{Chosen, Ended, Room};
 use super::loops::{Known, Loops, Step};
+use super::made::Made;
 use super::matching::{Match, matches};
 use super::pattern::{NO_TERM, PatternPart};
-use super::plan::{Made, Plan};
+use super::plan::Plan;
 use super::project::Projection;
 use super::view::View;
 use crate::relation::{Path, Relation, RowSelection};
 use crate::term::{Term, Terms};
-use std::ops::Range;
 
 /// Says whether the caller of a query has given up. It is called now and then.
 pub type ShouldStop<'a> = &'a dyn Fn() -> bool;
@@ -34,9 +35,11 @@ pub struct Answers {
     /// Whether answers may be left grouped by the rows of the last pattern, and those rows, if they are.
     pub(super) may_be_grouped: bool,
     pub(super) factored: Option<Factored>,
+    /// Whether a part of them was left so.
+    pub(super) has_factored: bool,
     is_stopped: bool,
     /// How many rows may be looked at before it is chosen how to go on.
-    rows_left: Option<usize>,
+    pub(super) rows_left: Option<usize>,
     /// Whether answers are counted: what the last pattern makes of those so far is not kept then, where that need not be looked at.
     counts_only: bool,
     /// What was counted before of the last pattern.
@@ -47,25 +50,6 @@ pub struct Answers {
     looked_at: usize,
     /// Whether they were found in the way that was chosen for their plan.
     are_chosen: bool,
-}
-
-/// Some of the rows that are listed for the first pattern of a plan, in their order.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
-    /// How many are left out at the beginning.
-    skipped: usize,
-    /// How many are taken then.
-    taken: usize,
-}
-
-impl Window {
-    /// Moves on by `rows` rows; gives which of them are within.
-    fn pass(&mut self, rows: usize) -> Range<usize> {
-        let skipped = self.skipped.min(rows);
-        let taken = self.taken.min(rows - skipped);
-        (self.skipped, self.taken) = (self.skipped - skipped, self.taken - taken);
-        skipped..skipped + taken
-    }
 }
 
 /// How many rows are looked at in the order in which patterns are written before another order is thought of.
@@ -216,7 +200,7 @@ impl View<'_> {
                     count
                 })
             }
-            ([_], _) => self.find_within(None, plan.made(), given, answers, should_stop).unwrap_or_default(),
+            ([_], _) => self.find_within(plan.made(), given, answers, should_stop).unwrap_or_default(),
             _ => self.find_joined(plan, given, answers, should_stop),
         }
     }
@@ -232,21 +216,23 @@ impl View<'_> {
     ) -> usize {
         if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self, false)) {
             answers.rows_left = Some(ROWS_BEFORE_CHOICE);
-            let found = self.find_within(None, plan.made(), given, answers, should_stop);
+            let found = self.find_within(plan.made(), given, answers, should_stop);
             answers.rows_left = None;
             if let Some(count) = found {
                 return count;
             }
         }
-        let found = self.find_chosen(plan, given, answers, should_stop);
-        let as_written = || self.find_within(None, plan.made(), given, answers, should_stop).unwrap_or_default();
+        let found = self.find_chosen(plan, usize::MAX, given, answers, should_stop);
+        let as_written = || self.find_within(plan.made(), given, answers, should_stop).unwrap_or_default();
         found.unwrap_or_else(as_written)
     }
 
-    /// Finds the answers in the way that is chosen, or counts them if that is asked; `None` if that is to loop over the patterns as they are written.
+    /// Finds the answers in the way that is chosen, or counts them if that is asked; `None` if that is to loop over the patterns as they are
+    /// written, or if it finds more than `most`.
     pub(super) fn find_chosen(
         self,
         plan: &mut Plan,
+        most: usize,
         given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
@@ -254,16 +240,22 @@ impl View<'_> {
         let counts = answers.counts_only;
         let mut chosen = self.chosen(plan, counts);
         answers.are_chosen = true;
-        let room = answers.found_for(plan.variables());
-        let ended = match counts {
-            true => chosen.count(self, given, room, should_stop),
-            false => chosen.execute(self, given, room, should_stop),
+        let ended = if counts {
+            let room = answers.room(plan.variables(), most);
+            let joined = chosen.count(self, given, room.after_each, should_stop);
+            joined.or_else(|| {
+                let count = self.count_as_written(chosen.other_loops()?, given, answers, should_stop)?;
+                Some(if answers.is_stopped { Ended::Stopped } else { Ended::Answers(count) })
+            })
+        } else {
+            chosen.execute(self, given, answers.room(plan.variables(), most), should_stop)
         };
         plan.chosen = Some(chosen);
         Some(match ended? {
             Ended::Answers(count) if counts => count,
             Ended::Answers(count) => answers.complete(count),
             Ended::Stopped => answers.stop(),
+            Ended::TooMany => return None,
         })
     }
 
@@ -274,100 +266,85 @@ impl View<'_> {
             .unwrap_or_else(|| Box::new(Chosen::new((&plan.loops, &plan.filters), self, (counts, plan.forgets_sorted))))
     }
 
-    /// Finds those answers that begin with some of the rows that are listed for the first pattern: `rows` of them, from `from` on.
-    /// Gives how many answers there are, and whether rows may be left. Only what does not change meanwhile lists the same rows each
-    /// time. `None` if more rows were to be looked at than are left.
-    pub(super) fn find_batch(
+    /// Extends partial answers by the rows for a step, as far as is said, into those that come next; gives how many that makes. `None` if
+    /// more rows were to be looked at than are left.
+    pub(super) fn extend_step(
         self,
-        [from, rows]: [usize; 2],
-        made: Made<'_>,
-        given: Given<'_>,
-        answers: &mut Answers,
-        should_stop: ShouldStop<'_>,
-    ) -> Option<(usize, bool)> {
-        let mut window = Window { skipped: from, taken: rows };
-        let count = self.find_within(Some(&mut window), made, given, answers, should_stop)?;
-        Some((count, window.taken == 0))
-    }
-
-    /// `None` if more rows were to be looked at than are left.
-    pub(super) fn find_within(
-        self,
-        mut window: Option<&mut Window>,
-        made: Made<'_>,
-        given: Given<'_>,
+        number: usize,
+        count: usize,
+        extent: &mut Extent,
+        (made, given): (Made<'_>, Given<'_>),
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
         let Made { loops, filters, usages } = made;
-        answers.begin(loops.variables());
-        let mut count = 1;
-        for (number, step) in loops.steps.iter().enumerate() {
-            let is_tested = filters.has(number);
-            let is_last = number > 0 && number + 1 == loops.steps.len();
-            let is_counted = answers.counts_only && is_last && step.is_countable() && !is_tested;
-            answers.next.clear();
-            let adjacent = match &window {
-                None if !is_counted => self.adjacent(made, number, count, given.parameters, should_stop),
-                _ => None,
-            };
-            if let Some(adjacent) = adjacent {
-                let values = (given.parameters, self.terms);
-                if is_last && !is_tested && answers.are_grouped(count) {
-                    count = answers.factor(&adjacent, count, values);
-                    answers.looked_at += count;
-                    answers.after_each.push(count);
-                    return Some(count);
-                }
-                let most = answers.rows_left.unwrap_or(usize::MAX);
-                match answers.extend_adjacent(&adjacent, (count, most), values, should_stop) {
-                    Some(made) if made > most => return None,
-                    Some(made) => count = made,
-                    None => return Some(answers.stop()),
-                }
-            } else {
-                let so_far = SoFar { count, is_counted, window: window.take() };
-                count = self.extend_each(so_far, (step, loops), given.parameters, answers, should_stop)?;
-                if answers.is_stopped {
-                    return Some(0);
-                }
-                usages.note(number, count);
+        let step = &loops.steps[number];
+        let is_tested = filters.has(number);
+        let is_last = number > 0 && number + 1 == loops.steps.len();
+        let is_counted = answers.counts_only && is_last && step.is_countable() && !is_tested;
+        answers.next.clear();
+        let adjacent = match is_counted {
+            true => None,
+            false => self.adjacent(made, number, count, given.parameters, should_stop),
+        };
+        let mut count = if let Some(adjacent) = adjacent {
+            let values = (given.parameters, self.terms);
+            if is_last && !is_tested && answers.are_grouped(count) {
+                let count = answers.factor(&adjacent, count, values);
+                answers.note(number, count);
+                extent.next.answer = count;
+                return Some(count);
             }
-            answers.rows_left = answers.rows_left.map(|left| left.saturating_sub(count));
-            answers.looked_at += count;
-            if is_tested {
-                let widths = [answers.width; 2];
-                match filters.keep(number, (&mut answers.next, count), widths, (given, self), should_stop) {
-                    Some(kept) => count = kept,
-                    None => return Some(answers.stop()),
-                }
-            }
-            std::mem::swap(&mut answers.found, &mut answers.next);
-            answers.after_each.push(count);
+            answers.extend_adjacent(&adjacent, count, extent, values, should_stop)?
+        } else {
+            let extended =
+                self.extend_each((count, is_counted), extent, (step, loops), given.parameters, answers, should_stop)?;
+            usages.note(number, extended);
+            extended
+        };
+        if answers.is_stopped {
+            return Some(0);
         }
-        Some(answers.complete(count))
+        answers.rows_left = answers.rows_left.map(|left| left.saturating_sub(count));
+        answers.looked_at += count;
+        if is_tested {
+            let widths = [answers.width; 2];
+            match filters.keep(number, (&mut answers.next, count), widths, (given, self), should_stop) {
+                Some(kept) => count = kept,
+                None => return Some(answers.stop()),
+            }
+        }
+        answers.note(number, count);
+        Some(count)
     }
 
-    /// Extends each answer so far by the rows that an index lists for it; gives how many answers that makes. `None` if more rows were to be
+    /// Extends each partial answer by the rows that an index lists for it; gives how many answers that makes. `None` if more rows were to be
     /// looked at than are left.
     fn extend_each(
         self,
-        SoFar { count, is_counted, mut window }: SoFar<'_>,
+        (count, is_counted): (usize, bool),
+        extent: &mut Extent,
         (step, loops): (&Step, &Loops),
         parameters: &[Term],
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
+        if is_counted {
+            *extent = Extent::whole();
+        }
         let by = if is_counted && count >= counted::ANSWERS_MIN { step.counted_by(&loops.known) } else { None };
         let (spaces, asked) = (self.of(step.place), self.asked(count, (step, loops), parameters));
         let mut made = 0;
-        for place in 0..count {
+        while extent.next.answer < count {
+            let place = extent.next.answer;
             if place % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && should_stop() {
                 return Some(answers.stop());
             }
+            let mut window = extent.window();
             let value = by.map(|variable| answers.get(place)[variable as usize]);
             if let Some(known) = value.and_then(|value| answers.counted.get(value)) {
                 made += known;
+                extent.pass(window, made);
                 continue;
             }
             let before = made;
@@ -377,7 +354,7 @@ impl View<'_> {
                 made += if is_counted {
                     answers.count(step, loops, parameters, relation, self.terms)
                 } else {
-                    answers.extend((step, window.as_deref_mut()), loops, parameters, relation, self.terms)
+                    answers.extend((step, &mut window), loops, parameters, relation, self.terms)
                 };
             }
             if let Some(value) = value {
@@ -385,6 +362,9 @@ impl View<'_> {
             }
             if !is_counted && answers.rows_left.is_some_and(|left| made > left) {
                 return None;
+            }
+            if extent.pass(window, made) {
+                break;
             }
         }
         Some(made)
@@ -405,19 +385,18 @@ impl View<'_> {
     }
 }
 
-/// The answers that a step extends.
-struct SoFar<'a> {
-    count: usize,
-    /// Whether what they are extended by is counted and not kept.
-    is_counted: bool,
-    /// Which of the rows that are listed are looked at, if not all are.
-    window: Option<&'a mut Window>,
-}
-
 impl Answers {
-    /// Notes how many answers there are.
-    fn complete(&mut self, count: usize) -> usize {
-        if self.width == 0 {
+    /// Notes how many answers there are after a step.
+    fn note(&mut self, step: usize, count: usize) {
+        if self.after_each.len() <= step {
+            self.after_each.resize(step + 1, 0);
+        }
+        self.after_each[step] += count;
+    }
+
+    /// Keeps a cell for each of `count` answers if they have no variables, unless only their number is wanted.
+    pub(super) fn complete(&mut self, count: usize) -> usize {
+        if self.width == 0 && !self.counts_only {
             self.found.clear();
             self.found.resize(count, NO_TERM);
         }
@@ -425,23 +404,23 @@ impl Answers {
     }
 
     /// The caller has given up.
-    fn stop(&mut self) -> usize {
+    pub(super) fn stop(&mut self) -> usize {
         self.is_stopped = true;
         self.found.clear();
         0
     }
 
-    /// Room for answers of `width` terms.
-    fn found_for(&mut self, width: usize) -> (&mut Vec<Term>, &mut Vec<usize>) {
+    /// Room for `most` answers of `width` terms.
+    pub(super) fn room(&mut self, width: usize, most: usize) -> Room<'_> {
         self.begin(width);
         self.found.clear();
-        (&mut self.found, &mut self.after_each)
+        Room { answers: &mut self.found, after_each: &mut self.after_each, most }
     }
 
     /// One answer, in which nothing is bound yet.
     pub(super) fn begin(&mut self, width: usize) {
         self.is_stopped = false;
-        self.factored = None;
+        (self.factored, self.has_factored) = (None, false);
         self.width = width;
         self.looked_at = 0;
         self.after_each.clear();
@@ -528,10 +507,10 @@ impl Answers {
     }
 
     /// Adds what the rows of a relation make of the current answer; gives how many answers that are.
-    /// Of the rows that are listed only those within the window are looked at, if there is one.
+    /// Of the rows that are listed only those within the window are looked at.
     fn extend(
         &mut self,
-        (step, mut window): (&Step, Option<&mut Window>),
+        (step, window): (&Step, &mut Window),
         loops: &Loops,
         parameters: &[Term],
         relation: &Relation,
@@ -548,8 +527,7 @@ impl Answers {
             if !row.contains(&NO_TERM) {
                 relation.find_rows(row, terms, rows);
             }
-            let within = window.map_or(0..rows.len(), |window| window.pass(rows.len()));
-            let copies: usize = rows[within].iter().map(|&row| relation.row(row).1 as usize).sum();
+            let copies: usize = rows[window.pass(rows.len())].iter().map(|&row| relation.row(row).1 as usize).sum();
             (0..copies).for_each(|_| next.extend_from_slice(current));
             return copies;
         }
@@ -562,10 +540,8 @@ impl Answers {
         let looks = left.saturating_mul(LOOKS_FOR_A_ROW);
         let projection = Projection { parts, count: step.taken, keys, current, terms };
         relation.walk(keys, terms, rows, &mut |selected| {
-            let selected = match &mut window {
-                Some(window) => &selected.slice(window.pass(selected.len())),
-                None => &selected,
-            };
+            let within = window.pass(selected.len());
+            let selected = if within.len() == selected.len() { &selected } else { &selected.slice(within) };
             // That there are too many rows is known before they are looked at.
             if selected.len() > if selected.is_sure { left } else { looks } {
                 made += selected.len();

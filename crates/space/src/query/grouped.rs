@@ -22,7 +22,45 @@ pub struct AnswerGroup<'a> {
     pub others: &'a [Term],
 }
 
+/// Some of the answers of a query, while others are looked for.
+pub(super) struct Part {
+    pub(super) cells: Vec<Term>,
+    pub(super) factored: Option<Factored>,
+}
+
+impl Part {
+    /// Adds the answers of `width` terms that come next. They stay grouped if all of them are, in one way.
+    pub(super) fn append(&mut self, mut other: Self, width: usize) {
+        if let (Some(factored), Some(more)) = (&mut self.factored, &other.factored)
+            && Arc::ptr_eq(&factored.adjacency, &more.adjacency)
+            && factored.variables == more.variables
+        {
+            factored.rows.extend_from_slice(&more.rows);
+        } else {
+            self.write_out(width);
+            other.write_out(width);
+        }
+        self.cells.append(&mut other.cells);
+    }
+
+    fn write_out(&mut self, width: usize) {
+        if let Some(factored) = self.factored.take() {
+            self.cells = factored.written_out(&self.cells, width);
+        }
+    }
+}
+
 impl Factored {
+    /// What the answers stand for, of which `listed` has `width` terms of each.
+    pub(super) fn written_out(&self, listed: &[Term], width: usize) -> Vec<Term> {
+        let count: usize = self.rows.iter().map(|[start, end]| (end - start) as usize).sum();
+        let mut written = Vec::with_capacity(count * width);
+        for (common, &rows) in listed.chunks_exact(width).zip(&self.rows) {
+            write_group(common, self.others(rows), &self.variables, &mut written);
+        }
+        written
+    }
+
     pub(super) fn others(&self, [start, end]: [u32; 2]) -> &[Term] {
         self.adjacency.cells(&(start..end))
     }

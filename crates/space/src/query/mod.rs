@@ -5,11 +5,12 @@
 //! 2. A [`Plan`] says for each pattern what is known of its rows when its turn comes. It depends on the query alone, so
 //!    a caller keeps it; what differs from one execution to the next are its parameters.
 //! 3. It is [executed](execute) over a view: a space and its imports, [live](live) and locked, or a snapshot. The patterns of a
-//!    conjunction are answered one after the other, each for all answers so far: this is the order of [`crate::SharedSpace::query`].
+//!    conjunction are answered one after the other, each for many answers so far: this is the order of [`crate::SharedSpace::query`].
 //!    For each answer the shortest index among the paths whose keys are known is walked, as in [`crate::Relation`].
 //!    Where rows are many it is [chosen](join) how to go on: in another order, or by a join. The order of the answers stays.
 //! 4. Where each column is known or the place of a variable of its own, columns are taken [as they lie](project).
-//!    If only the [first](first) answers are wanted, the rows of the first pattern are gone through in batches; what is only counted is not made.
+//!    Patterns as written are [searched](search) depth first by parts, so the [first](first) answers come without the others; what is only
+//!    counted is not made.
 //! 5. If an atom that is not a row may match, in the space or in one that it imports, rows do not answer the query: the patterns from the
 //!    first such one on are answered by unification ([`crate::contents`]), whose candidates the same planning narrows. Queries that are
 //!    [atoms](solutions) put both together.
@@ -25,16 +26,19 @@ mod delta;
 mod execute;
 mod explain;
 mod explanation;
+mod extent;
 mod filter;
 mod first;
 mod grouped;
 mod join;
 mod live;
 mod loops;
+mod made;
 mod matching;
 mod pattern;
 mod plan;
 mod project;
+mod search;
 mod solutions;
 mod subquery;
 mod usage;

@@ -6,6 +6,7 @@
 use super::filter::{Filter, Filters};
 use super::join::Chosen;
 use super::loops::Loops;
+use super::made::Made;
 use super::pattern::PatternPart;
 use super::subquery::Subquery;
 use super::usage::Usages;
@@ -33,14 +34,6 @@ pub struct Plan {
     pub(super) next_look: NextLook,
     /// What was found out, as long as it holds.
     pub(super) only_own_rows: Option<Box<OnlyOwnRows>>,
-}
-
-/// What a plan was made to, for an execution in the order of the patterns as written.
-#[derive(Clone, Copy)]
-pub(super) struct Made<'a> {
-    pub(super) loops: &'a Loops,
-    pub(super) filters: &'a Filters,
-    pub(super) usages: &'a Usages,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

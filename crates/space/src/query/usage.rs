@@ -52,6 +52,11 @@ impl Usages {
         usages.resize_with(steps, Usage::default);
     }
 
+    /// Whether there may be something that answers a step of this number.
+    pub(super) fn has_adjacent(&self, number: usize) -> bool {
+        self.0.borrow().get(number).is_some_and(|usage| usage.adjacent.is_some())
+    }
+
     /// What answers a step of this number, if there is something for the rows that a relation has.
     #[inline]
     pub(super) fn adjacent(&self, number: usize, relation: &Relation) -> Option<Arc<Adjacent>> {

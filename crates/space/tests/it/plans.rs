@@ -407,6 +407,70 @@ fn first_answers_take_no_room_for_the_others() {
     assert_eq!(few, many);
 }
 
+/// Each pattern doubles the answers: a search that found all of a pattern before the next would not end.
+#[test]
+fn a_first_answer_of_many_patterns_takes_room_for_a_part_of_each() {
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    let edges = (0..130).flat_map(|number| ["aa", "ab", "ba", "bb"].map(|ends| (number, ends)));
+    let edges = edges.map(|(number, ends)| format!("(p {}{number} {}{})", &ends[..1], &ends[1..], number + 1));
+    space.add_many(&edges.map(|edge| atom(&edge)).collect::<Vec<_>>());
+    [32, 64, 128].iter().for_each(|number| space.add(&atom(&format!("(end b{number})"))));
+    let bytes = [32, 64, 128].map(|patterns: usize| {
+        let chain: Vec<String> = (1..patterns).map(|number| format!("(p $v{number} $v{})", number + 1)).collect();
+        let of_query = |last: &str| {
+            let mut planned = Planned::new(&atom(&format!("(, (p a0 $v1) {} {last})", chain.join(" "))), &terms);
+            let (info, found) = allocations(|| {
+                let Planned { plan, parameters, .. } = &mut planned;
+                let question = asking(Asked::First(3), parameters, &|| false);
+                space.execute(plan, &question, &mut DictionaryReader::new(&terms), &mut Answers::default())
+            });
+            assert_eq!(found, Some(3), "{patterns} {last}");
+            info.bytes_max
+        };
+        of_query("").max(of_query(&format!("(end $v{patterns})")))
+    });
+    assert!(bytes[2] < 32 << 20, "{bytes:?}");
+}
+
+/// The answers of the first pattern are more than a search goes on with at a time.
+#[test]
+fn many_answers_are_found_in_parts_and_all_of_them_whether_grouped_or_not() {
+    let random = &mut Random(8);
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    let mut seen = std::collections::HashSet::new();
+    let edges = (0..40_000).map(|_| [random.below(3_000), random.below(3_000)]);
+    let edges: Vec<[usize; 2]> = edges.filter(|&edge| seen.insert(edge)).collect();
+    space.add_many(&edges.iter().map(|[from, to]| atom(&format!("(edge n{from} n{to})"))).collect::<Vec<_>>());
+    let mut targets = vec![Vec::new(); 3_000];
+    edges.iter().for_each(|&[from, to]| targets[from].push(to));
+    let pairs = edges.iter().flat_map(|&[from, over]| targets[over].iter().map(move |&to| vec![from, over, to]));
+    let pairs: Vec<Vec<usize>> = pairs.collect();
+    let to_three = pairs.iter().flat_map(|pair| targets[pair[2]].iter().filter(|&&to| to == 3).map(|_| pair.clone()));
+    let expected = [
+        ("(edge $x $y)", edges.iter().map(|edge| edge.to_vec()).collect()),
+        ("(, (edge $x $y) (edge $y $z) (edge $z n3))", to_three.collect::<Vec<_>>()),
+        ("(, (edge $x $y) (edge $y $z))", pairs),
+    ];
+    let mut grouped = 0;
+    for (query, expected) in expected {
+        let query = atom(query);
+        let all = space.query(&query, &mut VariableSource::default());
+        assert_eq!(all.len(), expected.len());
+        for (found, expected) in all.iter().zip(&expected) {
+            let values = expected.iter().map(|number| Atom::symbol(&format!("n{number}")));
+            assert!(found.iter().map(|(_, value)| value.clone()).eq(values), "{query}: {found:?}, not {expected:?}");
+        }
+        let mut planned = Planned::new(&query, &terms);
+        for _ in 0..4 {
+            grouped += usize::from(planned.check_grouped(&space, &terms, &all));
+            planned.check_first(&space, &terms, &all, 20_000);
+        }
+    }
+    assert!(grouped > 0);
+}
+
 /// Many answers so far lead to one value, which is counted once: copies, other spaces and changes are counted all the same.
 #[test]
 fn what_many_answers_lead_to_is_counted_as_it_is_found() {

@@ -6,9 +6,9 @@
 
 use super::super::filter::Given;
 use super::super::view::View;
-use super::leapfrog::{Inputs, Part, run};
+use super::leapfrog::{Inputs, Part, Wanted, run};
 use super::pattern::{JoinPattern, Sources};
-use super::prepared::{Ended, Join};
+use super::prepared::{Ended, Join, Room};
 use crate::relation::Trie;
 use crate::term::Term;
 use std::panic::resume_unwind;
@@ -27,10 +27,10 @@ impl Join {
         &self,
         view: View<'_>,
         given: Given<'_>,
-        answers: (&mut Vec<Term>, &mut Vec<usize>),
+        room: Room<'_>,
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
-        self.execute_on(self.threads(), view, given, answers, should_stop)
+        self.execute_on(self.threads(), view, given, room, should_stop)
     }
 
     /// How many answers it has; `None` if rows are not to be joined any more.
@@ -53,8 +53,9 @@ impl Join {
         after_each: &mut Vec<usize>,
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
-        let Some(found) = self.find(threads, view, (given, true), should_stop)? else {
-            return Some(Ended::Stopped);
+        let found = match self.find(threads, view, (given, Wanted::Number), should_stop)? {
+            Ok(found) => found,
+            Err(ended) => return Some(ended),
         };
         *after_each = found.after_each;
         Some(Ended::Answers(found.made))
@@ -72,11 +73,12 @@ impl Join {
         threads: usize,
         view: View<'_>,
         given: Given<'_>,
-        (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
+        Room { answers, after_each, most }: Room<'_>,
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
-        let Some(found) = self.find(threads, view, (given, false), should_stop)? else {
-            return Some(Ended::Stopped);
+        let found = match self.find(threads, view, (given, Wanted::Answers { most }), should_stop)? {
+            Ok(found) => found,
+            Err(ended) => return Some(ended),
         };
         let Part { answers: mut found, order, made, after_each: counted } = found;
         order.sort(self.variables as usize, &mut found);
@@ -89,14 +91,14 @@ impl Join {
         Some(Ended::Answers(made))
     }
 
-    /// What it finds, or counts, before that is put into order; nothing inside if the caller has given up.
+    /// What it finds, or counts, before that is put into order, or why it has ended before.
     fn find(
         &self,
         threads: usize,
         view: View<'_>,
-        (given, counts): (Given<'_>, bool),
+        (given, wanted): (Given<'_>, Wanted),
         should_stop: &dyn Fn() -> bool,
-    ) -> Option<Option<Part>> {
+    ) -> Option<Result<Part, Ended>> {
         let sources: Vec<Sources<'_>> = self.patterns.iter().map(|pattern| pattern.sources(view)).collect();
         if !sources.iter().all(Sources::can_be_joined) {
             return None;
@@ -105,11 +107,13 @@ impl Join {
         let trie = |((pattern, columns), sources): ((&JoinPattern, &Vec<usize>), &Sources<'_>)| {
             if should_stop() { None } else { pattern.trie(columns, sources, view.terms, should_stop) }
         };
-        let Some(tries) = patterns.map(trie).collect::<Option<Vec<Arc<Trie>>>>() else { return Some(None) };
+        let Some(tries) = patterns.map(trie).collect::<Option<Vec<Arc<Trie>>>>() else {
+            return Some(Err(Ended::Stopped));
+        };
         let are_plain = sources.iter().all(Sources::are_plain) && tries.iter().all(|trie| trie.are_leaves_single());
-        let inputs = Inputs { join: self, tries: &tries, sources: &sources, are_plain, given, view, counts };
+        let inputs = Inputs { join: self, tries: &tries, sources: &sources, are_plain, given, view, wanted };
         if tries.iter().any(|trie| trie.len() == 0) {
-            return Some(Some(Part { after_each: Vec::new(), ..inputs.nothing() }));
+            return Some(Ok(Part { after_each: Vec::new(), ..inputs.nothing() }));
         }
         let ranges = if threads > 1 { inputs.ranges(threads * RANGES_PER_THREAD) } else { Vec::new() };
         Some(match ranges.len() {
@@ -123,7 +127,7 @@ impl Inputs<'_> {
     /// Ranges of values of the first variable, all together; none if it is not the first of its patterns, or is not bound.
     fn ranges(&self, count: usize) -> Vec<[Term; 2]> {
         let parameters = self.join.order.iter().take_while(|&&variable| variable >= self.join.variables).count();
-        if self.counts && self.join.private.from <= parameters {
+        if self.wanted == Wanted::Number && self.join.private.from <= parameters {
             return Vec::new();
         }
         match self.join.steps.get(parameters).map(Vec::as_slice) {
@@ -136,22 +140,24 @@ impl Inputs<'_> {
     }
 }
 
-/// Finds what a join finds in each of some ranges; `None` if the caller has given up.
+/// Finds what a join finds in each of some ranges.
 fn run_on_threads(
     threads: usize,
     inputs: &Inputs<'_>,
     ranges: &[[Term; 2]],
     should_stop: &dyn Fn() -> bool,
-) -> Option<Part> {
+) -> Result<Part, Ended> {
     let (next, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let parts: Mutex<Vec<Option<Part>>> = Mutex::new(ranges.iter().map(|_| None).collect());
+    let parts: Mutex<Vec<Result<Part, Ended>>> = Mutex::new(ranges.iter().map(|_| Err(Ended::Stopped)).collect());
     let work = |should_stop: &dyn Fn() -> bool| {
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(&range) = ranges.get(place) else { return };
-            match run(inputs, Some(range), should_stop) {
-                Some(part) => parts.lock().expect(UNHARMED)[place] = Some(part),
-                None => return is_stopped.store(true, Ordering::Relaxed),
+            let part = run(inputs, Some(range), should_stop);
+            let has_ended = part.is_err();
+            parts.lock().expect(UNHARMED)[place] = part;
+            if has_ended {
+                return is_stopped.store(true, Ordering::Relaxed);
             }
         }
     };
@@ -164,18 +170,20 @@ fn run_on_threads(
         spawned.into_iter().for_each(|thread| thread.join().unwrap_or_else(|payload| resume_unwind(payload)));
     });
     let parts = parts.into_inner().expect(UNHARMED);
-    parts.into_iter().reduce(joined).flatten()
+    let too_many = parts.iter().any(|part| matches!(part, Err(Ended::TooMany)));
+    let all = parts.into_iter().reduce(joined).unwrap_or(Err(Ended::Stopped));
+    if too_many { Err(Ended::TooMany) } else { all }
 }
 
 /// Why the lock is never poisoned.
 const UNHARMED: &str = "nothing panics while the parts of a join are locked";
 
 /// Two parts, of which the second follows the first.
-fn joined(first: Option<Part>, second: Option<Part>) -> Option<Part> {
+fn joined(first: Result<Part, Ended>, second: Result<Part, Ended>) -> Result<Part, Ended> {
     let (mut first, second) = (first?, second?);
     first.answers.extend(second.answers);
     first.order.append(second.order);
     first.made += second.made;
     first.after_each.iter_mut().zip(second.after_each).for_each(|(sum, more)| *sum += more);
-    Some(first)
+    Ok(first)
 }

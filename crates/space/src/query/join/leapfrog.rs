@@ -16,7 +16,7 @@ use super::super::pattern::NO_TERM;
 use super::super::view::View;
 use super::house_order::HouseOrder;
 use super::pattern::Sources;
-use super::prepared::Join;
+use super::prepared::{Ended, Join};
 use crate::relation::{Bitmap, Level, Trie};
 use crate::term::Term;
 use std::ops::Range;
@@ -34,8 +34,16 @@ pub(super) struct Inputs<'a> {
     pub(super) are_plain: bool,
     pub(super) given: Given<'a>,
     pub(super) view: View<'a>,
-    /// Whether answers are only counted.
-    pub(super) counts: bool,
+    pub(super) wanted: Wanted,
+}
+
+/// What a join is to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Its answers, unless they are more than this.
+    Answers { most: usize },
+    /// Their number only.
+    Number,
 }
 
 /// What a join, or a part of it, has found, in the order in which it was found.
@@ -133,9 +141,12 @@ impl Inputs<'_> {
     }
 }
 
-/// Binds all variables in turn, the first of them from one value on and below another if that is said; `None` if the caller has given
-/// up.
-pub(super) fn run(inputs: &Inputs<'_>, within: Option<[Term; 2]>, should_stop: &dyn Fn() -> bool) -> Option<Part> {
+/// Binds all variables in turn, the first of them from one value on and below another if that is said.
+pub(super) fn run(
+    inputs: &Inputs<'_>,
+    within: Option<[Term; 2]>,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Part, Ended> {
     let Inputs { join, tries, given: Given { parameters, .. }, .. } = *inputs;
     let mut nodes: Vec<Vec<Range<u32>>> = join.columns.iter().map(|own| vec![0..0; own.len() + 1]).collect();
     nodes.iter_mut().zip(tries).for_each(|(nodes, trie)| nodes[0] = trie.root());
@@ -156,17 +167,21 @@ pub(super) fn run(inputs: &Inputs<'_>, within: Option<[Term; 2]>, should_stop: &
         values_left: VALUES_BETWEEN_LOOKS,
         should_stop,
     };
-    running.bind(0).then_some(running.found)
+    match (running.bind(0), running.has_too_many()) {
+        (true, _) => Ok(running.found),
+        (false, true) => Err(Ended::TooMany),
+        (false, false) => Err(Ended::Stopped),
+    }
 }
 
 impl<'a> Running<'a> {
-    /// Binds the variables from a place in the order on; `false` if the caller has given up.
+    /// Binds the variables from a place in the order on; `false` if the caller has given up, or if there are too many answers.
     fn bind(&mut self, place: usize) -> bool {
         let join = self.join;
         if join.filters.has(place) && !self.passes(place) {
             return true;
         }
-        if self.inputs.counts && place == join.private.from {
+        if self.inputs.wanted == Wanted::Number && place == join.private.from {
             return self.count_private();
         }
         let Some(step) = join.steps.get(place) else { return self.take() };
@@ -207,7 +222,12 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Counts a value that was bound; `false` if the caller has given up.
+    /// Whether there are more answers than there is room for.
+    fn has_too_many(&self) -> bool {
+        matches!(self.inputs.wanted, Wanted::Answers { most } if self.found.made > most)
+    }
+
+    /// Counts a value that was bound; `false` if the caller has given up, or if there are too many answers.
     fn goes_on(&mut self, place: usize) -> bool {
         self.found.after_each[place] += 1;
         self.values_left -= 1;
@@ -215,7 +235,7 @@ impl<'a> Running<'a> {
             return true;
         }
         self.values_left = VALUES_BETWEEN_LOOKS;
-        !(self.should_stop)()
+        !self.has_too_many() && !(self.should_stop)()
     }
 
     /// Goes on if all patterns with a parameter have its value.
@@ -318,7 +338,7 @@ impl<'a> Running<'a> {
     /// Whether each value of the variable at a place is an answer that is only counted.
     fn counts_values(&self, place: usize) -> bool {
         let is_last = place + 1 == self.join.steps.len() && !self.join.filters.has(place + 1);
-        is_last && self.inputs.counts && self.inputs.are_plain
+        is_last && self.inputs.wanted == Wanted::Number && self.inputs.are_plain
     }
 
     /// Counts the answers that what is bound leads to, where each variable that is left stands in one pattern.
@@ -350,25 +370,29 @@ impl<'a> Running<'a> {
             return true;
         }
         let mut ordinals = std::mem::take(&mut self.ordinals);
-        self.take_rows(0, &mut ordinals);
+        let goes_on = self.take_rows(0, &mut ordinals);
         self.ordinals = ordinals;
-        true
+        goes_on
     }
 
-    /// Takes answers where a binding has several rows, or copies of them: one for each choice of a copy of a row of each pattern.
-    fn take_rows(&mut self, pattern: usize, ordinals: &mut [u32]) {
+    /// Takes answers where a binding has several rows, or copies of them: one for each choice of a copy of a row of each pattern. `false` if
+    /// there are too many.
+    fn take_rows(&mut self, pattern: usize, ordinals: &mut [u32]) -> bool {
         if 2 * pattern == ordinals.len() {
             self.found.answers.extend_from_slice(&self.bound[..self.join.variables as usize]);
             self.found.order.push(ordinals.iter().copied());
             self.found.made += 1;
-            return;
+            return !self.has_too_many();
         }
         let leaf = self.nodes[pattern].last().expect("there is a last level").clone();
         for &ordinal in self.tries[pattern].ordinals(leaf) {
             for copy in 0..self.inputs.sources[pattern].copies(ordinal) {
                 ordinals[2 * pattern..][..2].copy_from_slice(&[ordinal, copy]);
-                self.take_rows(pattern + 1, ordinals);
+                if !self.take_rows(pattern + 1, ordinals) {
+                    return false;
+                }
             }
         }
+        true
     }
 }

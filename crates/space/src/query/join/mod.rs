@@ -20,4 +20,4 @@ mod sample;
 mod tests;
 
 pub(super) use policy::{Chosen, Way};
-pub(super) use prepared::Ended;
+pub(super) use prepared::{Ended, Room};

@@ -8,12 +8,12 @@
 
 use super::super::filter::{Filter, Filters, Given};
 use super::super::loops::Loops;
+use super::super::made::Made;
 use super::super::view::View;
 use super::estimate::{self, PatternRows, SORT_TERM_NS};
 use super::pattern::JoinPattern;
-use super::prepared::{Ended, Join};
+use super::prepared::{Ended, Join, Room};
 use super::reorder::Reordered;
-use crate::term::Term;
 
 /// Another order of loops is to cost at most this share of that of the patterns as written.
 const REORDERED_COST_MAX: f64 = 0.5;
@@ -125,33 +125,33 @@ impl Chosen {
         &mut self,
         view: View<'_>,
         given: Given<'_>,
-        answers: (&mut Vec<Term>, &mut Vec<usize>),
+        room: Room<'_>,
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
         self.has_joined = self.joins_now(view);
         if self.has_joined
             && let Some(join) = &self.join
         {
-            return join.execute(view, given, answers, should_stop);
+            return join.execute(view, given, room, should_stop);
         }
-        self.reordered.as_ref()?.execute(view, given, answers, should_stop)
+        self.reordered.as_ref()?.execute(view, given, room, should_stop)
     }
 
-    /// How many answers there are; `None` if the patterns are to be looped over as written. Loops in another order find them.
+    /// How many answers there are, by a join; `None` if that does not pay.
     pub(in crate::query) fn count(
         &mut self,
         view: View<'_>,
         given: Given<'_>,
-        (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
+        after_each: &mut Vec<usize>,
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
         self.has_joined = self.joins_now(view);
-        if self.has_joined
-            && let Some(join) = &self.join
-        {
-            return join.count(view, given, after_each, should_stop);
-        }
-        self.reordered.as_ref()?.execute(view, given, (answers, after_each), should_stop)
+        self.join.as_ref().filter(|_| self.has_joined)?.count(view, given, after_each, should_stop)
+    }
+
+    /// Loops over the patterns in the order that was chosen, to count the answers; `None` if that is the order in which they are written.
+    pub(in crate::query) fn other_loops(&self) -> Option<Made<'_>> {
+        self.reordered.as_ref().map(Reordered::made)
     }
 
     /// The way that was taken last.

@@ -5,6 +5,7 @@ use super::super::pattern::Patterns;
 use super::super::view::View;
 use super::house_order::{HouseOrder, deciding};
 use super::pattern::{JoinPattern, Sources};
+use crate::term::Term;
 
 /// A join of several patterns, made ready.
 pub(in crate::query) struct Join {
@@ -99,6 +100,15 @@ impl Join {
     }
 }
 
+/// Where answers go that are found in another way than by loops over the patterns as written.
+pub(in crate::query) struct Room<'a> {
+    pub(in crate::query) answers: &'a mut Vec<Term>,
+    /// How many answers there were so far after each pattern, or each variable of a join.
+    pub(in crate::query) after_each: &'a mut Vec<usize>,
+    /// How many answers, or partial answers, are kept.
+    pub(in crate::query) most: usize,
+}
+
 /// How a join ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::query) enum Ended {
@@ -106,4 +116,6 @@ pub(in crate::query) enum Ended {
     Answers(usize),
     /// The caller gave up.
     Stopped,
+    /// There are more answers, or partial answers, than there is room for.
+    TooMany,
 }

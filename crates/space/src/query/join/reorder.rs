@@ -2,11 +2,13 @@
 
 use super::super::filter::{Filter, Filters, Given};
 use super::super::loops::{Loops, Step};
+use super::super::made::Made;
 use super::super::matching::{Match, matches};
 use super::super::pattern::{NO_TERM, Patterns};
+use super::super::usage::Usages;
 use super::super::view::View;
 use super::house_order::{HouseOrder, deciding};
-use super::prepared::Ended;
+use super::prepared::{Ended, Room};
 use crate::relation::{Path, Relation};
 use crate::term::{Term, Terms};
 
@@ -17,6 +19,7 @@ const ANSWERS_BETWEEN_LOOKS: usize = 256;
 pub(super) struct Reordered {
     loops: Loops,
     filters: Filters,
+    usages: Usages,
     /// For each step, the pattern that it answers, by its number.
     pub(super) order: Vec<usize>,
     /// The patterns whose rows decide where an answer comes.
@@ -46,7 +49,14 @@ impl Reordered {
         loops.patterns = reordered;
         loops.make();
         let filters = Filters::of_loops(filters, &loops);
-        Self { loops, filters, order: order.to_vec(), deciding: deciding(patterns) }
+        let mut usages = Usages::default();
+        usages.begin(loops.steps.len());
+        Self { loops, filters, usages, order: order.to_vec(), deciding: deciding(patterns) }
+    }
+
+    /// What its answers are counted by.
+    pub(super) fn made(&self) -> Made<'_> {
+        Made { loops: &self.loops, filters: &self.filters, usages: &self.usages }
     }
 
     /// Adds the answers, in the order of the patterns as written; `None` if rows are not to be taken in another order any more.
@@ -54,7 +64,7 @@ impl Reordered {
         &self,
         view: View<'_>,
         given: Given<'_>,
-        (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
+        Room { answers, after_each, most }: Room<'_>,
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
         let asked: Vec<(Asked<'_>, u32)> =
@@ -76,7 +86,8 @@ impl Reordered {
                 false => Some(2 * pattern),
             };
             let place = Place { variables, width, ordinal: place.map(|place| variables + place), are_plain };
-            found = match self.extend(&found, (step, asked), place, (given.parameters, view.terms), should_stop) {
+            let inputs = (given.parameters, view.terms, most);
+            found = match self.extend(&found, (step, asked), place, inputs, should_stop) {
                 Some(next) => next,
                 None => return Some(Ended::Stopped),
             };
@@ -86,6 +97,9 @@ impl Reordered {
                     Some(kept) => found.count = kept,
                     None => return Some(Ended::Stopped),
                 }
+            }
+            if found.count > most {
+                return Some(Ended::TooMany);
             }
             after_each.push(found.count);
         }
@@ -115,13 +129,14 @@ impl Reordered {
         Some((asked, first))
     }
 
-    /// What the rows for a step make of the answers so far; `None` if the caller has given up.
+    /// What the rows for a step make of the answers so far, as far as that is not more than there is room for; `None` if the caller has
+    /// given up.
     fn extend(
         &self,
         found: &Partial,
         (step, asked): (&Step, &Asked<'_>),
         place: Place,
-        (parameters, terms): (&[Term], &Terms),
+        (parameters, terms, most): (&[Term], &Terms, usize),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Partial> {
         let Place { variables, width, ordinal, are_plain } = place;
@@ -132,6 +147,9 @@ impl Reordered {
         for number in 0..found.count {
             if number % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && should_stop() {
                 return None;
+            }
+            if next.count > most {
+                break;
             }
             let current = &found.cells[number * width..][..width];
             keys.clear();

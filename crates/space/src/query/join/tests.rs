@@ -5,13 +5,14 @@ mod estimate;
 use super::super::execute::Answers;
 use super::super::filter::{Filter, FilterInputs, FilterPart, FilterValue, Filters, Given};
 use super::super::loops::Loops;
+use super::super::made::Made;
 use super::super::pattern::{PatternPart, Patterns};
-use super::super::plan::Made;
+use super::super::search::Search;
 use super::super::subquery::Subquery;
 use super::super::usage::Usages;
 use super::super::view::View;
 use super::pattern::JoinPattern;
-use super::prepared::{Ended, Join};
+use super::prepared::{Ended, Join, Room};
 use super::reorder::Reordered;
 use crate::atom::Atom;
 use crate::contents::Contents;
@@ -130,11 +131,60 @@ fn any_spaces(random: &mut Random, names: usize, terms: &mut Terms, row: &mut Ve
 }
 
 /// Compares answers with those of loops; says where the first difference is.
+/// Room for any number of answers.
+fn everything<'a>(answers: &'a mut Vec<Term>, after_each: &'a mut Vec<usize>) -> Room<'a> {
+    Room { answers, after_each, most: usize::MAX }
+}
+
+/// Compares what a search finds in parts of some size with all answers: it goes on where it was, though a limit of rows interrupts it.
+fn compare_parts(
+    random: &mut Random,
+    (view, given, made): (View<'_>, Given<'_>, Made<'_>),
+    expected: &(usize, Vec<Term>),
+    what: &dyn Fn() -> String,
+) {
+    for size in [1, 2, 7] {
+        let (mut search, mut answers) = (Search::beginning_with(size), Answers::default());
+        let (mut count, mut found) = (0, Vec::new());
+        while !search.is_over() {
+            search.part = 1 + random.below(size);
+            answers.limit_rows((random.below(3) == 0).then(|| random.below(8)));
+            let made = view.advance(&mut search, made, given, &mut answers, &|| false).unwrap_or(0);
+            found.extend_from_slice(&answers.found[..made * answers.width]);
+            count += made;
+        }
+        compare(Some(Ended::Answers(count)), &found, expected, &|| format!("{}, in parts of {size}", what()));
+    }
+}
+
 fn compare(ended: Option<Ended>, found: &[Term], expected: &(usize, Vec<Term>), what: &dyn Fn() -> String) {
     assert_eq!(ended, Some(Ended::Answers(expected.0)), "{}", what());
     let first = found.iter().zip(&expected.1).position(|(found, expected)| found != expected);
     assert_eq!(first, None, "{}", what());
     assert_eq!(found.len(), expected.1.len(), "{}", what());
+}
+
+/// Compares what loops in another order find and count with all answers.
+fn compare_order(
+    reordered: &Reordered,
+    (view, given): (View<'_>, Given<'_>),
+    expected: &(usize, Vec<Term>),
+    what: &dyn Fn() -> String,
+) {
+    let find = |most| {
+        let (mut found, mut after_each) = (Vec::new(), Vec::new());
+        let room = Room { most, ..everything(&mut found, &mut after_each) };
+        (reordered.execute(view, given, room, &|| false), found)
+    };
+    let (ended, found) = find(usize::MAX);
+    compare(ended, &found, expected, what);
+    if let Some(few) = expected.0.checked_sub(1) {
+        assert_eq!(find(few).0, Some(Ended::TooMany), "{}", what());
+    }
+    let mut counting = Answers::default();
+    counting.count_only(true);
+    let counted = view.count_as_written(reordered.made(), given, &mut counting, &|| false);
+    assert_eq!(counted, Some(expected.0), "{}, counted", what());
 }
 
 #[test]
@@ -162,7 +212,6 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
             let mut expected = Answers::default();
             let count = view
                 .find_within(
-                    None,
                     made(&loops, &Filters::default(), &Usages::default()),
                     parameters[..].into(),
                     &mut expected,
@@ -178,9 +227,11 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
             with_answers += usize::from(count > 0);
             several_rows += usize::from(count > 20);
 
-            let mut found = Vec::new();
-            let ended = reordered.execute(view, parameters[..].into(), (&mut found, &mut Vec::new()), &|| false);
-            compare(ended, &found, &expected, &|| format!("seed {seed}: {parts:?} in the order {order:?}"));
+            let (none, usages) = (Filters::default(), Usages::default());
+            let given = (view, parameters[..].into(), made(&loops, &none, &usages));
+            let what = || format!("seed {seed}: {parts:?} and in the order {order:?}");
+            compare_parts(&mut random, given, &expected, &what);
+            compare_order(&reordered, (view, parameters[..].into()), &expected, &what);
 
             let Some(join_patterns) = JoinPattern::all(&loops.patterns) else { continue };
             let variables = loops.patterns.variables;
@@ -190,7 +241,8 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
             // The second time its tries are there.
             for threads in [1, 1, 2, 8] {
                 let mut found = Vec::new();
-                let room = (&mut found, &mut Vec::new());
+                let after_each = &mut Vec::new();
+                let room = everything(&mut found, after_each);
                 let ended = join.execute_on(threads, view, parameters[..].into(), room, &|| false);
                 compare(ended, &found, &expected, &|| format!("seed {seed}: {parts:?} by {order:?} on {threads}"));
                 let counted = join.count_on(threads, view, parameters[..].into(), &mut Vec::new(), &|| false);
@@ -219,12 +271,15 @@ fn a_join_that_is_given_up_has_no_answers() {
     }
     let join = Join::new((&patterns, &[]), JoinPattern::all(&patterns).expect("they are joined"), vec![0, 1, 2], 0.0);
     let (view, mut found) = (View { spaces: &[&contents], others: &[], terms: &terms }, Vec::new());
-    assert_eq!(join.execute(view, Given::nothing(), (&mut found, &mut Vec::new()), &|| true), Some(Ended::Stopped));
+    assert_eq!(
+        join.execute(view, Given::nothing(), everything(&mut found, &mut Vec::new()), &|| true),
+        Some(Ended::Stopped)
+    );
     assert!(found.is_empty());
-    let stopped = join.execute_on(8, view, Given::nothing(), (&mut found, &mut Vec::new()), &|| true);
+    let stopped = join.execute_on(8, view, Given::nothing(), everything(&mut found, &mut Vec::new()), &|| true);
     assert_eq!((stopped, found.len()), (Some(Ended::Stopped), 0));
     assert_eq!(
-        join.execute(view, Given::nothing(), (&mut found, &mut Vec::new()), &|| false),
+        join.execute(view, Given::nothing(), everything(&mut found, &mut Vec::new()), &|| false),
         Some(Ended::Answers(1_000_000))
     );
 }
@@ -346,7 +401,6 @@ fn any_filter<'a>(
         }
         assert!(loops.make());
         let found = view.find_within(
-            None,
             made(&loops, &Filters::default(), &Usages::default()),
             parameters.into(),
             &mut Answers::default(),
@@ -399,13 +453,7 @@ fn check_filters(
     assert!(loops.make());
     let mut answers = Answers::default();
     let all = view
-        .find_within(
-            None,
-            made(&loops, &Filters::default(), &Usages::default()),
-            parameters.into(),
-            &mut answers,
-            &|| false,
-        )
+        .find_within(made(&loops, &Filters::default(), &Usages::default()), parameters.into(), &mut answers, &|| false)
         .expect("there is no budget");
     let (mut expected, mut undecided) = (Vec::new(), 0);
     for answer in answers.terms().chunks_exact(patterns.variables) {
@@ -428,17 +476,21 @@ fn check_filters(
         // A filter may be undecided about what no other pattern has a row for.
         assert!(inputs.was_undecided() || undecided == 0, "{parts:?}, {name}");
     };
+    let usages = Usages::default();
+    let tests = inputs();
+    let given = Given { parameters, filters: &tests };
+    compare_parts(random, (view, given, made(&loops, &of_loops, &usages)), &expected, &|| format!("{parts:?}"));
     check("as written", &|given| {
         let mut answers = Answers::default();
         let count = view
-            .find_within(None, made(&loops, &of_loops, &Usages::default()), given, &mut answers, &|| false)
+            .find_within(made(&loops, &of_loops, &Usages::default()), given, &mut answers, &|| false)
             .expect("there is no budget");
         (Some(Ended::Answers(count)), std::mem::take(answers.terms()))
     });
     let reordered = Reordered::new(&loops.patterns, &filters, &random.shuffled(patterns.ends.len()));
     check("reordered", &|given| {
         let mut found = Vec::new();
-        (reordered.execute(view, given, (&mut found, &mut Vec::new()), &|| false), found)
+        (reordered.execute(view, given, everything(&mut found, &mut Vec::new()), &|| false), found)
     });
     let variables = patterns.variables;
     let parameters_of_join = variables..variables + parameters.len();
@@ -448,7 +500,7 @@ fn check_filters(
     for threads in [1, 2, 8] {
         check("joined", &|given| {
             let mut found = Vec::new();
-            (join.execute_on(threads, view, given, (&mut found, &mut Vec::new()), &|| false), found)
+            (join.execute_on(threads, view, given, everything(&mut found, &mut Vec::new()), &|| false), found)
         });
     }
     let inputs = inputs();
