@@ -103,6 +103,8 @@ struct Look {
     bodies: FxHashMap<Callee, Option<Rc<[Atom]>>>,
     flows: FxHashMap<Callee, TypeFlow>,
     seen: FxHashSet<Callee>,
+    /// Of expressions that may have been looked into before in this round: values share parts.
+    values: FxHashMap<Ref, TypeFlow>,
     has_found: bool,
 }
 
@@ -113,6 +115,7 @@ impl Running<'_> {
         loop {
             look.has_found = false;
             look.seen.clear();
+            look.values.clear();
             let flow = self.flow_of_part(Part::Value(value), LEVELS_MAX, &mut look)?;
             if !look.has_found {
                 self.m.type_cache.flows.extend(look.flows);
@@ -124,6 +127,19 @@ impl Running<'_> {
     /// What the evaluation of a part says. A variable stands for a value, the type of which is seen.
     fn flow_of_part(&mut self, part: Part<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         let Some(levels) = levels.checked_sub(1) else { return Ok(TypeFlow::VAGUE) };
+        let Part::Value(value) = part else { return self.flow_of_expression(part, levels, look) };
+        let value = self.m.values.heap.walk(value);
+        if let Some(&known) = look.values.get(&value) {
+            return Ok(known);
+        }
+        let flow = self.flow_of_expression(part, levels, look)?;
+        if value.tag() == TERM || value.is_expression() {
+            look.values.insert(value, flow);
+        }
+        Ok(flow)
+    }
+
+    fn flow_of_expression(&mut self, part: Part<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         let Some(parts) = self.parts_to_evaluate(part)? else { return Ok(TypeFlow::SAID) };
         let end = match self.head_of_part(parts[0]) {
             Some(head) => self.end_of(head, parts.len() - 1),

@@ -20,7 +20,7 @@ use crate::number::Number;
 pub(crate) use mapped::MappedTerms;
 pub use mapped::ResolveHost;
 use mapped::Sought;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 pub(crate) use segment::{Content, Entry, SoughtName};
 use segment::{TermSegment, hash_of_word, integer_word};
 use std::hash::{Hash, Hasher};
@@ -734,6 +734,9 @@ fn fold(
     term
 }
 
+/// After this many expressions a walk remembers those that it has walked: looking for a term leaves no note in an atom, and atoms share parts.
+const STEPS_MAX: usize = 256;
+
 /// See [`fold`]. When the walk ends early, `open` has the expressions around the place.
 fn walk<'a>(
     atom: &'a Atom,
@@ -747,13 +750,17 @@ fn walk<'a>(
     // A snapshot of the dictionary knows fewer.
     let is_there = |known: &CachedTerm| known.dictionary == serial && (known.term as usize) < length;
     let mut terms: Vec<Term> = Vec::new();
+    let (mut walked, mut steps) = (FxHashMap::<*const Expression, Term>::default(), 0_usize);
     let mut current = atom;
     loop {
         match current {
             Atom::Expression(expression) => match expression.known().filter(is_there) {
                 Some(known) => terms.push(step(Visit::CachedTerm(Term(known.term)))?),
                 None if expression.is_absent(serial, length) => return None,
-                None => open.push((expression, 0)),
+                None => match walked.get(&std::ptr::from_ref(expression)) {
+                    Some(&term) => terms.push(term),
+                    None => open.push((expression, 0)),
+                },
             },
             leaf => terms.push(step(Visit::Leaf(leaf))?),
         }
@@ -766,6 +773,10 @@ fn walk<'a>(
             }
             let from = terms.len() - expression.len();
             let term = step(Visit::Node(expression, &terms[from..]))?;
+            steps += 1;
+            if steps > STEPS_MAX {
+                walked.insert(std::ptr::from_ref(*expression), term);
+            }
             terms.truncate(from);
             terms.push(term);
             open.pop();

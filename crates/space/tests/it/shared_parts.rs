@@ -99,3 +99,18 @@ fn layers_are_looked_for_in_time_that_is_linear_in_them() {
     }
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+/// What is removed was built apart from what is stored, so that none of its parts says which term it is.
+#[test]
+fn atoms_that_share_parts_are_removed_and_looked_for_by_others_built_alike() {
+    let (terms, kept) = (Terms::shared(), Atom::symbol("kept"));
+    let space = SharedSpace::new(0, "&s".to_owned(), terms.clone());
+    let atom = |leaf: &str| Atom::expression([kept.clone(), doubled(60, &Atom::symbol(leaf))]);
+    space.add(&atom("a"));
+    let is_known = |leaf: &str| terms.read().unwrap().find(&doubled(60, &Atom::symbol(leaf))).is_some();
+    assert_eq!(["a", "kept", "b"].map(is_known), [true, false, false]);
+    assert_eq!(space.query(&atom("a"), &mut VariableSource::default()).len(), 1);
+    assert!(!space.remove(&atom("b")));
+    assert!(space.remove(&atom("a")));
+    assert!(!space.remove(&atom("a")));
+}
