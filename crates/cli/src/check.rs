@@ -57,7 +57,7 @@ fn checked(arguments: &CheckArguments) -> Ended {
         for diagnostic in &checked.diagnostics {
             match arguments.json {
                 true => out.line(&finding_json(source.origin, &lines, diagnostic))?,
-                false => render::diagnostic(source.origin, source.text, diagnostic),
+                false => render::diagnostic(source.origin, &lines, diagnostic),
             }
         }
         worst = match (worst, checked.is_unparsed(), checked.diagnostics.is_empty()) {

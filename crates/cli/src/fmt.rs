@@ -60,7 +60,7 @@ fn one(file: &str, only_checks: bool, differing: &mut u64) -> Ended {
     let errors = parsed.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     let errors: Vec<_> = source.flaw.into_iter().chain(errors).collect();
     if !errors.is_empty() {
-        errors.iter().for_each(|error| render::diagnostic(source.origin, source.text, error));
+        render::diagnostics(source.origin, source.text, errors);
         return Err(End::NotParsed);
     }
     let laid_out = format(&parsed);

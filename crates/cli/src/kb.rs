@@ -330,7 +330,7 @@ fn query(arguments: &QueryArguments) -> Ended {
 fn read(view: &View, name: &str, text: &str) -> Result<Atom, End> {
     view.read(text).map_err(|problem| match problem {
         ViewError::NotParsed { diagnostic, .. } => {
-            render::diagnostic(name, text, &diagnostic);
+            render::diagnostics(name, text, [&*diagnostic]);
             End::NotParsed
         }
         _ => fail(&format!("{name} must be one atom"), "write it in quotes: '(parent $who Bob)'", End::Usage),
@@ -687,7 +687,7 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
     let mut view = opened_at(directory, arguments.as_of)?;
     let pattern = view.read(&arguments.atom).map_err(|problem| match problem {
         Some(diagnostic) => {
-            render::diagnostic("ATOM", &arguments.atom, &diagnostic);
+            render::diagnostics("ATOM", &arguments.atom, [&*diagnostic]);
             End::NotParsed
         }
         None => fail("ATOM must be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),

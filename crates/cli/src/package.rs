@@ -34,7 +34,7 @@ pub(crate) fn read(file: &str) -> Result<Package, End> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| fail(&format!("cannot read {file}: {error}"), "check the path", End::Usage))?;
     Package::parse(file, &text).map_err(|wrong| {
-        render::diagnostic(file, &text, &wrong);
+        render::diagnostics(file, &text, [&*wrong]);
         End::NotParsed
     })
 }

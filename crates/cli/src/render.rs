@@ -1,7 +1,7 @@
 //! Diagnostics for people: the line, a caret under the place, and what to do.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use metroon::syntax::{Diagnostic, Severity, Span};
+use metroon::syntax::{Diagnostic, LineIndex, Severity, Span};
 use metroon::why::{Certainty, Failure, Place};
 use std::io::{IsTerminal, Write};
 
@@ -14,9 +14,15 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Writes a diagnostic of a source to the standard error.
-pub(crate) fn diagnostic(origin: &str, text: &str, diagnostic: &Diagnostic) {
-    say(&rendered(origin, text, diagnostic, uses_color()));
+/// Writes a diagnostic of a source, of which the lines are known, to the standard error.
+pub(crate) fn diagnostic(origin: &str, lines: &LineIndex<'_>, diagnostic: &Diagnostic) {
+    say(&rendered(origin, lines, diagnostic, uses_color()));
+}
+
+/// Writes all diagnostics of a source to the standard error.
+pub(crate) fn diagnostics<'a>(origin: &str, text: &str, all: impl IntoIterator<Item = &'a Diagnostic>) {
+    let lines = LineIndex::new(text);
+    all.into_iter().for_each(|one| diagnostic(origin, &lines, one));
 }
 
 /// Whether messages are coloured.
@@ -43,11 +49,11 @@ fn renderer(color: bool) -> Renderer {
     if color { Renderer::styled() } else { Renderer::plain() }
 }
 
-fn rendered(origin: &str, text: &str, diagnostic: &Diagnostic, color: bool) -> String {
-    renderer(color).render(&report(origin, text, diagnostic)).to_string()
+fn rendered(origin: &str, lines: &LineIndex<'_>, diagnostic: &Diagnostic, color: bool) -> String {
+    renderer(color).render(&report(origin, lines, diagnostic)).to_string()
 }
 
-fn report<'a>(origin: &'a str, text: &'a str, diagnostic: &'a Diagnostic) -> Vec<Group<'a>> {
+fn report<'a>(origin: &'a str, lines: &LineIndex<'a>, diagnostic: &'a Diagnostic) -> Vec<Group<'a>> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -55,7 +61,7 @@ fn report<'a>(origin: &'a str, text: &'a str, diagnostic: &'a Diagnostic) -> Vec
     };
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
     let mut group = Group::with_title(title);
-    let window = Window::around(text, diagnostic);
+    let window = Window::around(lines, diagnostic);
     if let Some(window) = &window {
         let mut snippet = Snippet::source(window.text).path(origin).line_start(window.first_line).fold(true);
         let primary = AnnotationKind::Primary.span(window.range(diagnostic.span));
@@ -67,7 +73,7 @@ fn report<'a>(origin: &'a str, text: &'a str, diagnostic: &'a Diagnostic) -> Vec
     }
     let mut report = vec![group];
     if window.is_none() {
-        let position = metroon::syntax::LineIndex::new(text).position(diagnostic.span.start);
+        let position = lines.position(diagnostic.span.start);
         let place = format!("at {origin}:{}:{}", position.line, position.column);
         report.push(Group::with_title(Level::NOTE.secondary_title(place)));
     }
@@ -78,12 +84,13 @@ fn report<'a>(origin: &'a str, text: &'a str, diagnostic: &'a Diagnostic) -> Vec
 }
 
 fn rendered_failure(failure: &Failure, color: bool) -> String {
+    let lines = failure.place.lines();
     let mut shown = Diagnostic::error(failure.code, failure.place.span, failure.message.as_str());
     // What is written there is seen there.
     if failure.label != failure.place.slice() {
         shown = shown.with_label(failure.label.as_str());
     }
-    let mut report = report(&failure.place.origin, &failure.place.text, &shown);
+    let mut report = report(&failure.place.origin, &lines, &shown);
     let notes = [calls(failure), others(failure)];
     report.extend(notes.into_iter().flatten().map(|note| Group::with_title(Level::NOTE.secondary_title(note))));
     // What an assertion says is no advice.
@@ -163,7 +170,8 @@ struct Window<'a> {
 
 impl<'a> Window<'a> {
     /// `None` when the lines are too long to show.
-    fn around(text: &'a str, diagnostic: &Diagnostic) -> Option<Self> {
+    fn around(lines: &LineIndex<'a>, diagnostic: &Diagnostic) -> Option<Self> {
+        let text = lines.text();
         let spans = std::iter::once(diagnostic.span).chain(diagnostic.related.iter().map(|(span, _)| *span));
         let (mut low, mut high) = (text.len(), 0);
         for span in spans {
@@ -177,7 +185,7 @@ impl<'a> Window<'a> {
         if shown.lines().any(|line| line.len() > LINE_SHOWN_BYTES_MAX) {
             return None;
         }
-        let first_line = 1 + text[..start].bytes().filter(|&byte| byte == b'\n').count();
+        let first_line = lines.position(start as u32).line as usize;
         Some(Self { text: shown, start, first_line })
     }
 

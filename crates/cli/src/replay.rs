@@ -53,7 +53,8 @@ fn replay_run(arguments: &ReplayArguments) -> End {
     // A person at a prompt has time.
     watch_for_interrupts(&mut engine, limits.timeout.filter(|_| !arguments.repl), &heard);
     // An error of the recorded run is not a failure of its replay.
-    let mut terminal = Terminal { heard: heard.clone(), explains_failures: false, notes: false, failed: Vec::new() };
+    let mut terminal =
+        Terminal { heard: heard.clone(), explains_failures: false, notes: false, failed: Default::default() };
     let _ = engine.run_program(&program, &mut terminal);
     heard.set();
     let (commits, ended) = engine.replayed().unwrap_or_default();

@@ -11,13 +11,15 @@ use metroon::limits::LimitReached;
 use metroon::observe::Statistics;
 use metroon::run::{ProgramEnd, Reporter, RunRequest};
 use metroon::storage::CommitJournal;
-use metroon::syntax::{Diagnostic, Severity};
+use metroon::syntax::{Diagnostic, LineIndex, Severity, Span};
 use metroon::tape::{RecallError, TapeError, find_error};
-use metroon::why::{Failure, Place};
+use metroon::why::Failure;
 use metroon::world::WorldError;
 use metroon::{Engine, Evaluator, KnowledgeBaseError, PermittedWorld, SystemWorld, Tape};
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Runs what the command line names.
@@ -54,7 +56,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         heard: heard.clone(),
         explains_failures: true,
         notes: arguments.notes || !arguments.no_notes && !arguments.explain && std::io::stderr().is_terminal(),
-        failed: Vec::new(),
+        failed: HashSet::new(),
     };
     engine.keep_going(arguments.keep_going);
     if !arguments.trace.is_empty() {
@@ -291,12 +293,12 @@ pub(crate) struct Terminal {
     /// Whether to tell of likely mistakes.
     pub(crate) notes: bool,
     /// Where forms have failed.
-    pub(crate) failed: Vec<Place>,
+    pub(crate) failed: HashSet<(Arc<str>, Span)>,
 }
 
 impl Reporter for Terminal {
-    fn diagnostic(&mut self, origin: &str, text: &str, diagnostic: &Diagnostic) {
-        render::diagnostic(origin, text, diagnostic);
+    fn diagnostic(&mut self, origin: &str, lines: &LineIndex<'_>, diagnostic: &Diagnostic) {
+        render::diagnostic(origin, lines, diagnostic);
     }
 
     fn limit_reached(&mut self, _: LimitReached) {
@@ -311,18 +313,18 @@ impl Reporter for Terminal {
         self.notes
     }
 
-    fn note(&mut self, origin: &str, text: &str, finding: &Diagnostic) {
+    fn note(&mut self, origin: &str, lines: &LineIndex<'_>, finding: &Diagnostic) {
         // The failure was told already, and `pragma!` itself warns of a setting without an effect.
         let is_setting = finding.code == "unknown-setting";
-        if is_setting || self.failed.iter().any(|failed| &*failed.origin == origin && failed.span == finding.span) {
+        if is_setting || self.failed.contains(&(origin.into(), finding.span)) {
             return;
         }
-        render::diagnostic(origin, text, &Diagnostic { severity: Severity::Note, ..finding.clone() });
+        render::diagnostic(origin, lines, &Diagnostic { severity: Severity::Note, ..finding.clone() });
     }
 
     fn failure(&mut self, failure: &Failure) {
         render::failure(failure);
-        self.failed.push(failure.place.clone());
+        self.failed.insert((Arc::clone(&failure.place.origin), failure.place.span));
     }
 }
 

@@ -265,7 +265,7 @@ pub(crate) fn not_a_query(pattern: &str, template: Option<&str>, error: LiveRequ
     };
     match error {
         ViewError::NotParsed { diagnostic, .. } => {
-            render::diagnostic(name, text, &diagnostic);
+            render::diagnostics(name, text, [&*diagnostic]);
             End::NotParsed
         }
         _ => fail(&format!("{name} must be one atom"), "write it in quotes: '(parent $who Bob)'", End::Usage),

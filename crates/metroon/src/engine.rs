@@ -489,7 +489,7 @@ impl Engine {
         let flaw = source.flaw.cloned().map(Box::new);
         let package = flaw.map_or_else(|| Package::parse(source.origin, source.text), Err);
         let package = package.map_err(|wrong| {
-            reporter.diagnostic(source.origin, source.text, &wrong);
+            reporter.diagnostic(source.origin, &file.lines(), &wrong);
             ProgramEnd::NotParsed
         })?;
         self.session_mut().search_modules(package.modules);
@@ -525,13 +525,13 @@ impl Engine {
             }
             if program.json { print_json(world, answer, last_line) } else { print_line(world, answer) }
         });
-        let end = found.end(run, last_line, reporter);
+        let end = found.end(run, (&lines, last_line), reporter);
         if reporter.wants_notes() && source.text.len() <= NOTED_BYTES_MAX {
             let tree = metta::syntax::parse(source.text).tree;
             // If the base turns out to be damaged, the next form says so.
             let checked = self.guarded(|session| metta::check(session.program_mut(), ModuleId::TOP, &tree));
             let findings = checked.unwrap_or_default();
-            findings.iter().for_each(|finding| reporter.note(source.origin, source.text, finding));
+            findings.iter().for_each(|finding| reporter.note(source.origin, &lines, finding));
         }
         end
     }
@@ -543,7 +543,7 @@ fn without_entry(file: &ProgramSource, reporter: &mut dyn Reporter) -> ProgramEn
     let message = "the package does not say where its program begins";
     let lacking = Diagnostic::error("package", Span { start: 0, end: 0 }, message)
         .with_help("add a line such as entry = \"main.metta\", or name a program after it");
-    reporter.diagnostic(source.origin, source.text, &lacking);
+    reporter.diagnostic(source.origin, &file.lines(), &lacking);
     ProgramEnd::NotParsed
 }
 

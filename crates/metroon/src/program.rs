@@ -59,7 +59,7 @@ pub enum ProgramEnd {
 /// Hears what there is to tell a person about a run, beside its output.
 pub trait Reporter {
     /// A source has something to warn of, or does not parse.
-    fn diagnostic(&mut self, origin: &str, text: &str, diagnostic: &Diagnostic);
+    fn diagnostic(&mut self, origin: &str, lines: &LineIndex<'_>, diagnostic: &Diagnostic);
 
     /// An evaluation that was told to end has done so.
     fn limit_reached(&mut self, _limit: LimitReached) {}
@@ -75,7 +75,7 @@ pub trait Reporter {
     }
 
     /// A source has something that is likely to be a mistake.
-    fn note(&mut self, _origin: &str, _text: &str, _finding: &Diagnostic) {}
+    fn note(&mut self, _origin: &str, _lines: &LineIndex<'_>, _finding: &Diagnostic) {}
 
     /// A form has failed, and its answer was printed.
     fn failure(&mut self, _failure: &Failure) {}
@@ -124,14 +124,19 @@ impl ProgramSource {
     }
 
     /// What the end of its run means for the program.
-    pub(crate) fn end(&self, run: Run, last_line: u32, reporter: &mut dyn Reporter) -> Result<(), ProgramEnd> {
+    pub(crate) fn end(
+        &self,
+        run: Run,
+        (lines, last): (&LineIndex<'_>, u32),
+        reporter: &mut dyn Reporter,
+    ) -> Result<(), ProgramEnd> {
         for diagnostic in &run.diagnostics {
-            reporter.diagnostic(&self.origin, &self.text, diagnostic);
+            reporter.diagnostic(&self.origin, lines, diagnostic);
         }
         match run.end {
             RunEnd::Finished => Ok(()),
             RunEnd::NotParsed => Err(ProgramEnd::NotParsed),
-            RunEnd::Limit(limit) => Err(ProgramEnd::Limit { limit, place: format!("{}:{last_line}", self.origin) }),
+            RunEnd::Limit(limit) => Err(ProgramEnd::Limit { limit, place: format!("{}:{last}", self.origin) }),
             RunEnd::World(error) => Err(ProgramEnd::World(error)),
             RunEnd::RunRecord(error) => Err(ProgramEnd::RunRecord(error)),
             _ => Err(ProgramEnd::Error),

@@ -10,7 +10,7 @@ use crate::run;
 use metroon::limits::{HEAP_BYTES_DEFAULT, Interrupt};
 use metroon::run::{Package, ProgramSource, Reporter, RunEvent, Source};
 use metroon::storage::CommitJournal;
-use metroon::syntax::Diagnostic;
+use metroon::syntax::{Diagnostic, LineIndex};
 use metroon::world::WorldError;
 use metroon::{Atom, Engine, Evaluator, PermittedWorld, RunEnd, SystemWorld};
 use std::path::PathBuf;
@@ -41,8 +41,8 @@ pub(super) struct Session {
 struct Shown;
 
 impl Reporter for Shown {
-    fn diagnostic(&mut self, origin: &str, text: &str, diagnostic: &Diagnostic) {
-        render::diagnostic(origin, text, diagnostic);
+    fn diagnostic(&mut self, origin: &str, lines: &LineIndex<'_>, diagnostic: &Diagnostic) {
+        render::diagnostic(origin, lines, diagnostic);
     }
 }
 
@@ -168,9 +168,7 @@ impl Session {
         self.evaluation.fetch_add(1, Ordering::SeqCst);
         self.interrupt.reset();
         self.took = began.elapsed();
-        for diagnostic in &run.diagnostics {
-            render::diagnostic(source.origin, source.text, diagnostic);
-        }
+        render::diagnostics(source.origin, source.text, &run.diagnostics);
         if is_input && self.engine.atom_count() > atoms && !source.text.contains('!') {
             self.tell_of_adding();
         }

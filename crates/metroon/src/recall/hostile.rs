@@ -296,7 +296,7 @@ fn replay_disk(disk: Arc<dyn Disk>) -> Result<(), String> {
 struct Nobody;
 
 impl crate::run::Reporter for Nobody {
-    fn diagnostic(&mut self, _: &str, _: &str, _: &metta::syntax::Diagnostic) {}
+    fn diagnostic(&mut self, _: &str, _: &metta::syntax::LineIndex<'_>, _: &metta::syntax::Diagnostic) {}
 }
 
 /// A tape in which there is something of everything, a base among it.

@@ -107,7 +107,7 @@ fn says_where(message: &str) -> bool {
 struct Nobody;
 
 impl Reporter for Nobody {
-    fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
+    fn diagnostic(&mut self, _: &str, _: &syntax::LineIndex<'_>, _: &syntax::Diagnostic) {}
 }
 
 /// A tape, and what was printed meanwhile. One that is killed has no end, and its last frames are not synced.

@@ -68,7 +68,7 @@ pub(crate) fn halves(text: &str) -> (&str, &str) {
 pub(crate) struct Nobody;
 
 impl Reporter for Nobody {
-    fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
+    fn diagnostic(&mut self, _: &str, _: &syntax::LineIndex<'_>, _: &syntax::Diagnostic) {}
 }
 
 /// What a program prints, with a library that lacks some names, and how its run ended.

@@ -40,7 +40,7 @@ const PROGRAMS: u64 = 30;
 pub(crate) struct Nobody;
 
 impl Reporter for Nobody {
-    fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
+    fn diagnostic(&mut self, _: &str, _: &syntax::LineIndex<'_>, _: &syntax::Diagnostic) {}
 }
 
 fn program() -> RunRequest {

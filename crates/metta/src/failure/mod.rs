@@ -11,7 +11,7 @@
 pub(crate) mod message;
 pub(crate) mod texts;
 
-use crate::syntax::{LineIndex, Position, Span};
+use crate::syntax::{Form, LineIndex, LineStarts, Position, Span, SyntaxTree};
 use space::Atom;
 use std::sync::Arc;
 
@@ -24,12 +24,23 @@ pub struct Place {
     pub text: Arc<str>,
     /// Where in it.
     pub span: Span,
+    starts: Arc<LineStarts>,
 }
 
 impl Place {
+    pub(crate) fn of_form(origin: &str, tree: &SyntaxTree, form: &Form) -> Self {
+        let (text, starts) = (tree.shared_text(), Arc::clone(tree.line_starts()));
+        Self { origin: origin.into(), text, span: form.span, starts }
+    }
+
     /// The line and the column at which it begins.
     pub fn position(&self) -> Position {
-        LineIndex::new(&self.text).position(self.span.start)
+        self.lines().position(self.span.start)
+    }
+
+    /// The lines of the text, which all places in it share.
+    pub fn lines(&self) -> LineIndex<'_> {
+        self.starts.index(&self.text)
     }
 
     /// The part of the text.

@@ -14,11 +14,11 @@ use crate::names;
 use crate::program::Program;
 use crate::program::modules::ModuleId;
 use crate::reader::read_atom;
-use crate::syntax::{self, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree, Visit};
-use rustc_hash::FxHashSet;
+use crate::syntax::{self, Form, LineStarts, NodeId, NodeKind, Parsed, Span, SyntaxTree, Visit};
+use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Bindings, Unifier, Variable, alpha_equivalent, substitute, variables};
 use std::cell::OnceCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -49,7 +49,22 @@ pub(crate) struct Text {
     origin: Arc<str>,
     text: Arc<str>,
     module: ModuleId,
+    starts: Arc<LineStarts>,
     parsed: OnceCell<Parsed>,
+    /// The rules by the word at the head of their left sides, and by the words at the heads of what is written in their right sides.
+    by_name: OnceCell<RulesByWord>,
+    by_part: OnceCell<RulesByWord>,
+}
+
+/// For each word, or for what is no word, the rules in their order.
+type RulesByWord = FxHashMap<Option<String>, Vec<Rule>>;
+
+/// A rule of a text: its form by its number, its left and its right side.
+#[derive(Clone, Copy)]
+struct Rule {
+    form: usize,
+    left: NodeId,
+    body: NodeId,
 }
 
 /// A rule or a form in a text, with what its variables are.
@@ -65,8 +80,17 @@ pub(crate) struct Located {
 }
 
 impl Text {
-    fn new((origin, text, module): &(Arc<str>, Arc<str>, ModuleId)) -> Self {
-        Self { origin: Arc::clone(origin), text: Arc::clone(text), module: *module, parsed: OnceCell::new() }
+    fn new((origin, text, module): &(Arc<str>, Arc<str>, ModuleId), starts: &Arc<LineStarts>) -> Self {
+        let (origin, text, starts) = (Arc::clone(origin), Arc::clone(text), Arc::clone(starts));
+        Self {
+            origin,
+            text,
+            module: *module,
+            starts,
+            parsed: OnceCell::new(),
+            by_name: OnceCell::new(),
+            by_part: OnceCell::new(),
+        }
     }
 
     fn parsed(&self) -> &Parsed {
@@ -77,9 +101,41 @@ impl Text {
         &self.parsed().tree
     }
 
+    fn form(&self, rule: Rule) -> &Form {
+        &self.tree().forms()[rule.form]
+    }
+
+    /// The rules whose left sides have this word at their heads.
+    fn rules_named(&self, name: Option<&str>) -> &[Rule] {
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name = RulesByWord::default();
+            for rule in rules_of(self.tree()) {
+                by_name.entry(head_word(self.tree(), rule.left).map(str::to_owned)).or_default().push(rule);
+            }
+            by_name
+        });
+        by_name.get(&name.map(str::to_owned)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The rules in whose right sides something is written with this word at its head.
+    fn rules_that_write(&self, head: Option<&str>) -> &[Rule] {
+        let by_part = self.by_part.get_or_init(|| {
+            let mut by_part = RulesByWord::default();
+            for rule in rules_of(self.tree()) {
+                let nodes = nodes_of(self.tree(), rule.body);
+                let heads: BTreeSet<Option<&str>> = nodes.map(|node| head_word(self.tree(), node)).collect();
+                for head in heads {
+                    by_part.entry(head.map(str::to_owned)).or_default().push(rule);
+                }
+            }
+            by_part
+        });
+        by_part.get(&head.map(str::to_owned)).map_or(&[], Vec::as_slice)
+    }
+
     /// A place in it.
     pub(crate) fn place(&self, span: Span) -> Place {
-        Place { origin: Arc::clone(&self.origin), text: Arc::clone(&self.text), span }
+        Place { origin: Arc::clone(&self.origin), text: Arc::clone(&self.text), span, starts: Arc::clone(&self.starts) }
     }
 }
 
@@ -92,7 +148,7 @@ impl Texts {
             return;
         }
         let key = (Arc::from(origin), text, module);
-        let kept = Rc::new(Text::new(&key));
+        let kept = Rc::new(Text::new(&key, parsed.tree.line_starts()));
         self.recent_bytes += bytes;
         self.recent.push_back(Rc::clone(&kept));
         while self.recent.len() > RECENT_MAX || self.recent_bytes > BYTES_MAX {
@@ -120,11 +176,8 @@ impl Texts {
         let name = word_of(call.call.head().unwrap_or(&call.call));
         let mut first = None;
         for text in &self.texts {
-            for (form, left, body) in rules(text) {
-                if head_word(text.tree(), left) != name.as_deref() {
-                    continue;
-                }
-                let Some(found) = located(text, form, (left, body), &call.call, program) else { continue };
+            for &rule in text.rules_named(name.as_deref()) {
+                let Some(found) = located(text, rule, &call.call, program) else { continue };
                 let seen = found.bindings.resolve(&call.body);
                 if alpha_equivalent(&found.atom_of(found.body, program), &seen) {
                     return Some(found);
@@ -140,11 +193,8 @@ impl Texts {
         let name = word_of(caller.head().unwrap_or(caller));
         let mut first = None;
         for text in &self.texts {
-            for (form, left, body) in rules(text) {
-                if head_word(text.tree(), left) != name.as_deref() {
-                    continue;
-                }
-                let Some(found) = located(text, form, (left, body), caller, program) else { continue };
+            for &rule in text.rules_named(name.as_deref()) {
+                let Some(found) = located(text, rule, caller, program) else { continue };
                 if let Some(place) = found.part_like(called, program) {
                     return Some(place);
                 }
@@ -157,8 +207,8 @@ impl Texts {
     /// Where the first rule of a function is written.
     pub(crate) fn first_rule_of(&self, name: &str) -> Option<Place> {
         self.texts.iter().find_map(|text| {
-            let (form, ..) = rules(text).find(|(_, left, _)| head_word(text.tree(), *left) == Some(name))?;
-            Some(text.place(form.span))
+            let &rule = text.rules_named(Some(name)).first()?;
+            Some(text.place(text.form(rule).span))
         })
     }
 
@@ -168,16 +218,15 @@ impl Texts {
         self.texts.iter().find_map(|text| {
             let words = program.tokenizer_of(text.module)?;
             let is_it = |form: &Form| alpha_equivalent(&read_atom(text.tree(), form.node, words), rule);
-            let mut named = rules(text).filter(|(_, left, _)| head_word(text.tree(), *left) == name.as_deref());
-            let (form, ..) = named.find(|(form, ..)| is_it(form))?;
-            Some(text.place(form.span))
+            let mut named = text.rules_named(name.as_deref()).iter().map(|&rule| text.form(rule));
+            Some(text.place(named.find(|form| is_it(form))?.span))
         })
     }
 
     /// The names that the texts have rules for.
     pub(crate) fn rule_names(&self) -> FxHashSet<String> {
         let of = |text: &Rc<Text>| {
-            let names = rules(text).filter_map(|(_, left, _)| head_word(text.tree(), left));
+            let names = rules_of(text.tree()).filter_map(|rule| head_word(text.tree(), rule.left));
             names.map(str::to_owned).collect::<Vec<_>>()
         };
         self.texts.iter().flat_map(of).collect()
@@ -192,18 +241,18 @@ impl Texts {
     /// The rules in which an expression is written that may have come to this one, with their names. Two are enough to know that it is
     /// not the only one.
     pub(crate) fn rules_with(&self, wanted: &Atom, program: &Program) -> Vec<(String, Located, Place)> {
-        let mut found = Vec::new();
+        let (mut found, head) = (Vec::new(), word_of(wanted.head().unwrap_or(wanted)));
         for text in &self.texts {
-            for (form, left, body) in rules(text) {
+            for &rule in text.rules_that_write(head.as_deref()) {
                 let place = Located {
                     text: Rc::clone(text),
-                    whole: form.span,
-                    body,
+                    whole: text.form(rule).span,
+                    body: rule.body,
                     renamed: Vec::new(),
                     bindings: Bindings::default(),
                 };
                 if let Some(written) = place.part_like(wanted, program) {
-                    let name = head_word(text.tree(), left).unwrap_or_default().to_owned();
+                    let name = head_word(text.tree(), rule.left).unwrap_or_default().to_owned();
                     found.push((name, place, written));
                 }
                 if found.len() > 1 {
@@ -248,16 +297,15 @@ impl Located {
         let (head, length) = (word_of(wanted.head().unwrap_or(wanted)), wanted.children().map(<[Atom]>::len));
         let tree = self.text.tree();
         let patterns = if names::is_error(wanted) { error_patterns(tree, self.body) } else { Vec::new() };
-        tree.walk(self.body).filter_map(move |visit| {
-            let (Visit::Open(node) | Visit::Leaf(node)) = visit else { return None };
+        nodes_of(tree, self.body).filter(move |&node| {
             if patterns.contains(&node) {
-                return None;
+                return false;
             }
             let same_length = match tree.kind(node) {
                 NodeKind::Expression(children) => Some(children.len()) == length,
                 _ => length.is_none(),
             };
-            (same_length && head_word(tree, node) == head.as_deref()).then_some(node)
+            same_length && head_word(tree, node) == head.as_deref()
         })
     }
 
@@ -284,35 +332,33 @@ fn error_patterns(tree: &SyntaxTree, body: NodeId) -> Vec<NodeId> {
     pairs.filter(|first| head_word(tree, *first) == Some("Error")).collect()
 }
 
-/// The rules of a text: each form with its left and its right side.
-fn rules(text: &Text) -> impl Iterator<Item = (&Form, NodeId, NodeId)> {
-    rules_of(text.tree())
-}
-
 /// The rules that a tree states.
-fn rules_of(tree: &SyntaxTree) -> impl Iterator<Item = (&Form, NodeId, NodeId)> {
-    tree.forms().iter().filter_map(|form| match tree.kind(form.node) {
+fn rules_of(tree: &SyntaxTree) -> impl Iterator<Item = Rule> {
+    tree.forms().iter().enumerate().filter_map(|(number, form)| match tree.kind(form.node) {
         NodeKind::Expression(&[head, left, body]) if !form.bang => {
-            (tree.kind(head) == NodeKind::Word(names::EQUAL)).then_some((form, left, body))
+            (tree.kind(head) == NodeKind::Word(names::EQUAL)).then_some(Rule { form: number, left, body })
         }
         _ => None,
     })
 }
 
+/// A node and all that it has.
+fn nodes_of(tree: &SyntaxTree, node: NodeId) -> impl Iterator<Item = NodeId> {
+    tree.walk(node).filter_map(|visit| match visit {
+        Visit::Open(node) | Visit::Leaf(node) => Some(node),
+        _ => None,
+    })
+}
+
 /// A rule whose left side unifies with a call.
-fn located(
-    text: &Rc<Text>,
-    form: &Form,
-    (left, body): (NodeId, NodeId),
-    call: &Atom,
-    program: &mut Program,
-) -> Option<Located> {
+fn located(text: &Rc<Text>, rule: Rule, call: &Atom, program: &mut Program) -> Option<Located> {
     let words = program.tokenizer_of(text.module)?;
-    let rule = read_atom(text.tree(), form.node, words);
-    let mut left = read_atom(text.tree(), left, words);
+    let form = text.form(rule);
+    let whole = read_atom(text.tree(), form.node, words);
+    let mut left = read_atom(text.tree(), rule.left, words);
     let source = program.variables();
     let renamed: Vec<(Variable, Atom)> =
-        variables(&rule).into_iter().map(|one| (one.clone(), Atom::Variable(source.fresh(one.name())))).collect();
+        variables(&whole).into_iter().map(|one| (one.clone(), Atom::Variable(source.fresh(one.name())))).collect();
     for (variable, own) in &renamed {
         left = substitute(&left, variable, own);
     }
@@ -321,7 +367,7 @@ fn located(
         return None;
     }
     let bindings = unifier.finish().into_iter().next()?;
-    Some(Located { text: Rc::clone(text), whole: form.span, body, renamed, bindings })
+    Some(Located { text: Rc::clone(text), whole: form.span, body: rule.body, renamed, bindings })
 }
 
 /// The word at the head of an expression, or the word that a node is.

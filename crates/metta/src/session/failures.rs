@@ -19,7 +19,6 @@ use crate::names;
 use crate::program::modules::ModuleId;
 use crate::syntax::{Form, SyntaxTree};
 use space::{Atom, VariableSource, canonical};
-use std::sync::Arc;
 
 /// The most steps that evaluating a form again may take.
 const STEPS_MAX: u64 = 200_000;
@@ -71,8 +70,7 @@ impl Session {
         let mut source = VariableSource::default();
         source.advance_to(last);
         *self.program.variables() = source;
-        let text = failed.tree.shared_text();
-        let form = Place { origin: failed.origin.into(), text: Arc::clone(&text), span: failed.form.span };
+        let form = Place::of_form(failed.origin, failed.tree, failed.form);
         let place = found.place.unwrap_or_else(|| form.clone());
         let mut help = said.help;
         help.splice(0..0, cycle);

@@ -8,6 +8,8 @@
 
 use super::Span;
 use super::span::saturate;
+use std::borrow::Cow;
+use std::sync::OnceLock;
 
 /// A line and a column, both counted from 1; the column counts characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,15 +24,34 @@ pub struct Position {
 #[derive(Clone, Debug)]
 pub struct LineIndex<'text> {
     text: &'text str,
-    starts: Vec<u32>,
+    starts: Cow<'text, [u32]>,
+}
+
+/// Where the lines of a text begin that is kept: found when it is first asked.
+#[derive(Debug, Default)]
+pub(crate) struct LineStarts(OnceLock<Vec<u32>>);
+
+impl LineStarts {
+    /// The index of `text`, which must be the one that was indexed before.
+    pub(crate) fn index<'text>(&'text self, text: &'text str) -> LineIndex<'text> {
+        LineIndex { text, starts: Cow::Borrowed(self.0.get_or_init(|| starts_of(text))) }
+    }
+}
+
+fn starts_of(text: &str) -> Vec<u32> {
+    let after_newlines = text.match_indices('\n').map(|(newline, _)| newline + 1);
+    std::iter::once(text_start(text)).chain(after_newlines).map(saturate).collect()
 }
 
 impl<'text> LineIndex<'text> {
     /// Indexes the lines of `text`.
     pub fn new(text: &'text str) -> LineIndex<'text> {
-        let after_newlines = text.match_indices('\n').map(|(newline, _)| newline + 1);
-        let starts = std::iter::once(text_start(text)).chain(after_newlines).map(saturate);
-        LineIndex { text, starts: starts.collect() }
+        LineIndex { text, starts: Cow::Owned(starts_of(text)) }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &'text str {
+        self.text
     }
 
     /// The position of a byte offset. One past the end is taken for the end, one inside a

@@ -38,6 +38,7 @@ pub(crate) use class::Class;
 pub(crate) use decode::parse_with_flaw;
 pub use decode::{Decoded, decode, decode_owned};
 pub use diagnostic::{Diagnostic, Severity};
+pub(crate) use lines::LineStarts;
 pub use lines::{LineIndex, Position};
 pub use span::Span;
 pub use tree::{Form, NodeId, NodeKind, SyntaxTree, Visit, Walk};

@@ -10,6 +10,7 @@
 //! Copying, dropping and walking a tree take time linear in it and constant native stack.
 
 use super::Span;
+use super::lines::{LineIndex, LineStarts};
 use std::sync::Arc;
 
 /// A node of one [`SyntaxTree`].
@@ -71,6 +72,7 @@ struct Node {
 #[derive(Clone, Debug)]
 pub struct SyntaxTree {
     text: Arc<str>,
+    line_starts: Arc<LineStarts>,
     values: String,
     nodes: Vec<Node>,
     children: Vec<NodeId>,
@@ -87,6 +89,15 @@ impl SyntaxTree {
     /// The text that was read, to be kept.
     pub fn shared_text(&self) -> Arc<str> {
         Arc::clone(&self.text)
+    }
+
+    /// Its lines, found when they are first asked for.
+    pub fn lines(&self) -> LineIndex<'_> {
+        self.line_starts.index(&self.text)
+    }
+
+    pub(crate) fn line_starts(&self) -> &Arc<LineStarts> {
+        &self.line_starts
     }
 
     /// The atoms at the top level that have no error inside them, in order.
@@ -151,6 +162,7 @@ impl SyntaxTree {
         // A short text has about this many nodes, and gets room for them at once.
         let nodes = (text.len() / 2).min(32);
         SyntaxTree {
+            line_starts: Arc::default(),
             text: text.into(),
             values: String::new(),
             nodes: Vec::with_capacity(nodes),
