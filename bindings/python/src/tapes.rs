@@ -9,7 +9,7 @@ use crate::knowledge_base::signature;
 use metroon::host::HostSignature;
 use metroon::run::{ProgramEnd, Reporter, RunRequest};
 use metroon::storage::CommitJournal;
-use metroon::syntax::Diagnostic;
+use metroon::syntax::{Diagnostic, LineIndex};
 use metroon::tape::{RecallError, ReplayEnd, TapeReader};
 use metroon::why::Failure;
 use metroon::{Engine, SystemWorld, Tape};
@@ -38,9 +38,9 @@ struct Told {
 }
 
 impl Reporter for Told {
-    fn diagnostic(&mut self, origin: &str, text: &str, diagnostic: &Diagnostic) {
+    fn diagnostic(&mut self, origin: &str, lines: &LineIndex<'_>, diagnostic: &Diagnostic) {
         if diagnostic.severity == metroon::syntax::Severity::Error {
-            self.parse_error.get_or_insert_with(|| (origin.to_owned(), text.to_owned(), diagnostic.clone()));
+            self.parse_error.get_or_insert_with(|| (origin.to_owned(), lines.text().to_owned(), diagnostic.clone()));
         }
     }
 

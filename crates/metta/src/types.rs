@@ -123,29 +123,39 @@ pub fn type_errors(space: &SharedSpace, atom: &Atom, source: &mut VariableSource
 
 /// What a space declares, looked up once: for many questions about a space that does not change meanwhile.
 ///
-/// Most spaces declare types of symbols only, and few supertypes. Then an expression has no declared type, and each symbol is looked up
+/// Most spaces declare types of names only, and few supertypes. Then an expression has no declared type, and each symbol is looked up
 /// once.
 pub(crate) struct Declarations {
     /// The symbols that have types.
     subjects: FxHashSet<Symbol>,
     /// The types without variables of the symbols that were asked about.
     ground: FxHashMap<Symbol, Vec<Atom>>,
-    /// Whether something else than symbols has types.
-    has_others: bool,
+    /// The heads of the expressions that have types, and whether there are others than names among them.
+    heads: FxHashSet<Symbol>,
+    has_other_heads: bool,
+    /// Whether a variable has a type, and so everything.
+    has_open: bool,
     has_supertypes: bool,
 }
 
 impl Declarations {
     pub(crate) fn of(space: &SharedSpace, source: &mut VariableSource) -> Self {
-        let (mut subjects, mut has_others) = (FxHashSet::default(), false);
+        let (mut subjects, mut heads) = (FxHashSet::default(), FxHashSet::default());
+        let (mut has_other_heads, mut has_open) = (false, false);
         for subject in subjects_of(space, names::HAS_TYPE, source) {
             match subject {
                 Some(Atom::Symbol(name)) => drop(subjects.insert(name)),
-                _ => has_others = true,
+                // What a native function or another value is of, it says itself.
+                Some(Atom::Grounded(_)) => {}
+                Some(Atom::Expression(expression)) => match expression.children().first() {
+                    Some(Atom::Symbol(name)) => drop(heads.insert(name.clone())),
+                    _ => has_other_heads = true,
+                },
+                Some(Atom::Variable(_)) | None => has_open = true,
             }
         }
         let has_supertypes = !subjects_of(space, names::SUBTYPE, source).is_empty();
-        Self { subjects, ground: FxHashMap::default(), has_others, has_supertypes }
+        Self { subjects, ground: FxHashMap::default(), heads, has_other_heads, has_open, has_supertypes }
     }
 
     /// As [`types_of`].
@@ -165,10 +175,19 @@ impl Declarations {
 
     /// The declared types of an atom.
     fn declared(&mut self, space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
-        let Atom::Symbol(name) = atom else { return Vec::new() };
-        if !self.subjects.contains(name) {
+        let may_have_some = self.has_open
+            || match atom {
+                Atom::Symbol(name) => self.subjects.contains(name),
+                Atom::Expression(expression) => match expression.children().first() {
+                    Some(Atom::Symbol(name)) => self.has_other_heads || self.heads.contains(name),
+                    _ => self.has_other_heads || !self.heads.is_empty(),
+                },
+                Atom::Variable(_) | Atom::Grounded(_) => true,
+            };
+        if !may_have_some {
             return Vec::new();
         }
+        let Atom::Symbol(name) = atom else { return declared_in(space, atom, source) };
         if let Some(known) = self.ground.get(name) {
             return known.clone();
         }
@@ -312,7 +331,7 @@ fn declared_types(
     declarations: Option<&mut Declarations>,
     source: &mut VariableSource,
 ) -> Vec<Atom> {
-    match declarations.filter(|declarations| !declarations.has_others) {
+    match declarations {
         Some(declarations) => declarations.declared(space, atom, source),
         None => declared_in(space, atom, source),
     }

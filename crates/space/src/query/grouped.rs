@@ -22,6 +22,9 @@ pub struct AnswerGroup<'a> {
     pub others: &'a [Term],
 }
 
+/// Room for more cells than this is not doubled: a limit of memory is seen before much more than it is taken.
+const CELLS_DOUBLED_MAX: usize = 1 << 20;
+
 /// Some of the answers of a query, while others are looked for.
 pub(super) struct Part {
     pub(super) cells: Vec<Term>,
@@ -39,6 +42,10 @@ impl Part {
         } else {
             self.write_out(width);
             other.write_out(width);
+        }
+        if self.cells.capacity() - self.cells.len() < other.cells.len() {
+            let beside = if self.cells.len() < CELLS_DOUBLED_MAX { self.cells.len() } else { self.cells.len() / 8 };
+            self.cells.reserve_exact(other.cells.len().max(beside));
         }
         self.cells.append(&mut other.cells);
     }
