@@ -94,6 +94,30 @@ fn clients_that_go_on_are_not_held_up() {
     }
 }
 
+/// Each request is waited for that the only client asks after this answer.
+#[test]
+fn a_client_that_asks_for_one_thing_after_the_other_is_not_held_up_by_what_was_recorded_at_once() {
+    let recorded = Program { clients: 16, asks: 250, gap_us: 1_000, turns_round: true };
+    let trip: Trip = on_cassette(&recorded.recorded());
+    let mut elapsed = Duration::ZERO;
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            let (begun, mut client) = (Instant::now(), client(proxy));
+            for number in 0..recorded.clients * recorded.asks {
+                let (asked, at) = (number % recorded.clients, number / recorded.clients);
+                let answer = crate::order::ask(&mut client, &Program::question(asked, at));
+                assert_eq!(answer, format!("of {asked}, {at}"));
+            }
+            elapsed = begun.elapsed();
+        },
+    );
+    say(format_args!("{elapsed:?}, {} late", report.late));
+    assert_eq!((report.replayed, report.missed), (recorded.clients * recorded.asks, 0));
+    assert!(report.late > 1_000 && elapsed < Duration::from_secs(15), "{elapsed:?}, {} late", report.late);
+}
+
 #[test]
 fn what_had_no_certain_order_is_not_held_up() {
     let program = Program { clients: 64, asks: 1, gap_us: 20, turns_round: false };

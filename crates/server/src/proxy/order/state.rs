@@ -9,6 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
+/// How many requests come after they were given up until it is clear that the program asks in another order, or for fewer things at a time:
+/// then the order is lost, and to wait for each of them would take all the time.
+const LATE_MAX: u64 = 128;
+
 pub(super) struct OrderState {
     /// By position: whether the request was there, or was waited for in vain.
     is_there: Vec<bool>,
@@ -59,9 +63,11 @@ impl OrderState {
     pub(super) fn arrive(&mut self, position: usize) {
         self.last_activity = Instant::now();
         if self.given_up.remove(&position) {
-            // It was slow, and not gone.
-            self.patience = (self.patience * 2).min(PATIENCE);
             self.late += 1;
+            if self.late < LATE_MAX {
+                // It was slow, and not gone.
+                self.patience = (self.patience * 2).min(PATIENCE);
+            }
         }
         self.leave_out(position);
     }

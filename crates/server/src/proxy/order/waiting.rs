@@ -2,7 +2,7 @@
 //!
 //! It is waited for as long after the request of the waiting answer as it came when it was recorded, and a little longer; never when nothing has
 //! happened for [`PATIENCE`]. What was waited for in vain is not waited for again, and each such wait halves the next ones, so that all of them
-//! are short together.
+//! are short together. If what was given up comes later, waits are longer again, but not for ever.
 
 use super::moment::RecordedSpan;
 use crate::proxy::options::Latency;
