@@ -67,6 +67,7 @@ const STEPS: &[Step] = &[
     usual("examples", examples),
     usual("conformance", suite),
     thorough("generators", generators),
+    thorough("exhaustive", exhaustive),
     thorough("models", models),
     thorough("dependencies", dependencies),
     thorough("advisories", advisories),
@@ -271,6 +272,24 @@ fn generators(context: &Context) -> Verdict {
     println!("METROON_SEEDS={seeds}");
     let mut command = cargo(&["test", "--workspace", "--test", "it", "--no-fail-fast", "differential::"]);
     of_command(command.env("METROON_SEEDS", seeds))
+}
+
+/// What tests go through in part only, whole: each operation of a disk at which the power may be lost, each place at which a secret may be cut,
+/// each function with shared arguments.
+fn exhaustive(_: &Context) -> Verdict {
+    let words = ["test", "--workspace", "--test", "it", "--no-fail-fast", "--"];
+    let modules = [
+        "power::",
+        "retention::",
+        "checkpoints::",
+        "pieces::",
+        "outline::",
+        "selecting::",
+        "shared_arguments::",
+        "crash::a_base_that_is_killed",
+        "crash::a_writer_with_a_live_query",
+    ];
+    of_command(cargo(&[&words[..], &modules].concat()).env("METROON_EXHAUSTIVE", "1"))
 }
 
 /// What threads do to a tether, in every interleaving.

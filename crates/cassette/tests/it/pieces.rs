@@ -228,10 +228,10 @@ impl Case {
     }
 }
 
-/// Every kind of secret in a dialect, cut in two at every byte, and into many pieces. `METROON_PIECES=all` asks for all of them; otherwise each
+/// Every kind of secret in a dialect, cut in two at every byte, and into many pieces. `METROON_EXHAUSTIVE=1` asks for all of them; otherwise each
 /// cut is tried in one dialect of the eight.
 fn cases(dialect: Dialect) -> Vec<Case> {
-    let takes_all = std::env::var_os("METROON_PIECES").is_some_and(|pieces| pieces == "all");
+    let takes_all = std::env::var_os("METROON_EXHAUSTIVE").is_some();
     let mut count = dialect as usize;
     let mut is_taken = || {
         count += 1;

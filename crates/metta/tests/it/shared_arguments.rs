@@ -140,18 +140,22 @@ fn stuck(programs: &[String], evaluator: Evaluator) -> Vec<String> {
 }
 
 fn check(evaluator: Evaluator) {
-    let programs = programs();
+    let mut programs = programs();
     assert!(programs.len() > 1000, "{} calls", programs.len());
+    // One of four, unless all is to be gone through.
+    if std::env::var_os("METROON_EXHAUSTIVE").is_none() {
+        programs = programs.into_iter().step_by(4).collect();
+    }
     let stuck = stuck(&programs, evaluator);
     assert!(stuck.is_empty(), "these did not end:\n{}", stuck.join("\n"));
 }
 
 #[test]
-fn every_call_with_shared_parts_ends_in_the_machine() {
+fn calls_with_shared_parts_end_in_the_machine() {
     check(Evaluator::Machine);
 }
 
 #[test]
-fn every_call_with_shared_parts_ends_in_the_interpreter() {
+fn calls_with_shared_parts_end_in_the_interpreter() {
     check(Evaluator::Interpreter);
 }
