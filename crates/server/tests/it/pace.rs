@@ -5,6 +5,7 @@ use crate::order::{exchange_us, on_cassette, replay};
 use cassette::Exchange;
 use server::Proxy;
 use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Clients that each ask for several things, one after the other.
@@ -78,8 +79,15 @@ impl Program {
     }
 }
 
+/// Times are compared by one test after the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn clients_that_go_on_are_not_held_up() {
+    let _alone = alone();
     for (clients, asks) in [(1, 400), (4, 200), (16, 80), (64, 40)] {
         let program = Program { clients, asks, gap_us: 1_000, turns_round: true };
         // Nothing pauses where answers had no certain order. A busy machine is slow at both, but not always alike.
@@ -97,6 +105,7 @@ fn clients_that_go_on_are_not_held_up() {
 /// Each request is waited for that the only client asks after this answer.
 #[test]
 fn a_client_that_asks_for_one_thing_after_the_other_is_not_held_up_by_what_was_recorded_at_once() {
+    let _alone = alone();
     let recorded = Program { clients: 16, asks: 250, gap_us: 1_000, turns_round: true };
     let trip: Trip = on_cassette(&recorded.recorded());
     let mut elapsed = Duration::ZERO;
@@ -120,8 +129,14 @@ fn a_client_that_asks_for_one_thing_after_the_other_is_not_held_up_by_what_was_r
 
 #[test]
 fn what_had_no_certain_order_is_not_held_up() {
+    let _alone = alone();
     let program = Program { clients: 64, asks: 1, gap_us: 20, turns_round: false };
     // With a millisecond between them each is left alone, since none of them asks for more.
     let apart = Program { gap_us: 1_000, ..program };
-    assert!(program.shortest() < apart.shortest(), "{program:?}");
+    let mut seen = Vec::new();
+    let is_sooner = (0..3).any(|_| {
+        seen.push((program.shortest(), apart.shortest()));
+        seen.last().is_some_and(|(together, apart)| together < apart)
+    });
+    assert!(is_sooner, "{program:?}, and with a millisecond between the ends: {seen:?}");
 }
