@@ -145,7 +145,7 @@ impl Declarations {
         for subject in subjects_of(space, names::HAS_TYPE, source) {
             match subject {
                 Some(Atom::Symbol(name)) => drop(subjects.insert(name)),
-                // What a native function or another value is of, it says itself.
+                // Native functions and other values carry their types.
                 Some(Atom::Grounded(_)) => {}
                 Some(Atom::Expression(expression)) => match expression.children().first() {
                     Some(Atom::Symbol(name)) => drop(heads.insert(name.clone())),

@@ -17,7 +17,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Of how many cases one is tried: each if `METROON_EXHAUSTIVE` is set, as a step of `cargo xtask test --all` does, otherwise one of `usual`.
+/// How many cases a test goes on at a time: one if `METROON_EXHAUSTIVE` is set, as a step of `cargo xtask test --all` does, otherwise `usual`.
 pub(crate) fn one_of(usual: usize) -> usize {
     if std::env::var_os("METROON_EXHAUSTIVE").is_some() { 1 } else { usual }
 }

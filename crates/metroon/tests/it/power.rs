@@ -211,7 +211,7 @@ fn power_loss_at_every_operation_leaves_the_acknowledged_commits() {
 }
 
 #[test]
-fn power_loss_at_every_operation_of_checkpoints_leaves_the_acknowledged_commits() {
+fn power_loss_while_checkpoints_are_written_leaves_the_acknowledged_commits() {
     let script = script_with_checkpoints();
     let reference = reference(&script);
     for operation in (0..reference.operations).step_by(one_of(3)).chain([reference.operations]) {

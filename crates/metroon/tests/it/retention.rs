@@ -259,7 +259,7 @@ fn power_loss_while_commits_are_given_up_loses_no_other() {
     assert!(History::on_disk(&shared, DIRECTORY).expect("it is sound").first() > 4);
     let whole = reference();
     let operations = rehearsal.operations();
-    for operation in (0..operations).step_by(one_of(4)).chain([operations]) {
+    for operation in (0..operations).step_by(one_of(5)).chain([operations]) {
         let disk = SimulatedDisk::new();
         disk.schedule(operation, Fault::PowerLoss);
         let acknowledged = run_script(&(Arc::new(disk.clone()) as Arc<dyn Disk>));

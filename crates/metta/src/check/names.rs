@@ -50,7 +50,7 @@ struct Near<'a> {
     known: BTreeSet<&'a str>,
     near_known: Neighbours<'a>,
     found: FxHashMap<&'a str, Option<&'a str>>,
-    /// The functions of all modules, each with its module: those whose names are no single words.
+    /// The functions of all modules whose names have several words.
     near_elsewhere: Neighbours<'static>,
 }
 

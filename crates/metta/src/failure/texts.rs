@@ -56,7 +56,7 @@ pub(crate) struct Text {
     by_part: OnceCell<RulesByWord>,
 }
 
-/// For each word, or for what is no word, the rules in their order.
+/// The rules of each word, in their order; those without a word are listed under `None`.
 type RulesByWord = FxHashMap<Option<String>, Vec<Rule>>;
 
 /// A rule of a text: its form by its number, its left and its right side.

@@ -10,7 +10,7 @@
 //! Copying, dropping and walking a tree take time linear in it and constant native stack.
 
 use super::Span;
-use super::lines::{LineIndex, LineStarts};
+use super::lines::LineStarts;
 use std::sync::Arc;
 
 /// A node of one [`SyntaxTree`].
@@ -91,11 +91,7 @@ impl SyntaxTree {
         Arc::clone(&self.text)
     }
 
-    /// Its lines, found when they are first asked for.
-    pub fn lines(&self) -> LineIndex<'_> {
-        self.line_starts.index(&self.text)
-    }
-
+    /// Where its lines begin, found when that is first asked for.
     pub(crate) fn line_starts(&self) -> &Arc<LineStarts> {
         &self.line_starts
     }

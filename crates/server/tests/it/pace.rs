@@ -102,7 +102,7 @@ fn clients_that_go_on_are_not_held_up() {
     }
 }
 
-/// Each request is waited for that the only client asks after this answer.
+/// The only client asks for the next thing when it has this answer, which waits for that request.
 #[test]
 fn a_client_that_asks_for_one_thing_after_the_other_is_not_held_up_by_what_was_recorded_at_once() {
     let _alone = alone();

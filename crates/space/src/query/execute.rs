@@ -255,7 +255,10 @@ impl View<'_> {
             Ended::Answers(count) if counts => count,
             Ended::Answers(count) => answers.complete(count),
             Ended::Stopped => answers.stop(),
-            Ended::TooMany => return None,
+            Ended::TooMany => {
+                answers.are_chosen = false;
+                return None;
+            }
         })
     }
 

@@ -58,7 +58,7 @@ impl Part {
 }
 
 impl Factored {
-    /// What the answers stand for, of which `listed` has `width` terms of each.
+    /// All answers, each with its values: `listed` has `width` terms for each group.
     pub(super) fn written_out(&self, listed: &[Term], width: usize) -> Vec<Term> {
         let count: usize = self.rows.iter().map(|[start, end]| (end - start) as usize).sum();
         let mut written = Vec::with_capacity(count * width);

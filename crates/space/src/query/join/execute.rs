@@ -91,7 +91,7 @@ impl Join {
         Some(Ended::Answers(made))
     }
 
-    /// What it finds, or counts, before that is put into order, or why it has ended before.
+    /// Finds the answers, not yet in order, or counts them; an error says why it ended before the last.
     fn find(
         &self,
         threads: usize,

@@ -37,7 +37,7 @@ pub(super) struct Inputs<'a> {
     pub(super) wanted: Wanted,
 }
 
-/// What a join is to find.
+/// Whether a join finds its answers or counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// Its answers, unless they are more than this.

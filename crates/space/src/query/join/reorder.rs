@@ -54,7 +54,7 @@ impl Reordered {
         Self { loops, filters, usages, order: order.to_vec(), deciding: deciding(patterns) }
     }
 
-    /// What its answers are counted by.
+    /// The loops by which its answers are counted.
     pub(super) fn made(&self) -> Made<'_> {
         Made { loops: &self.loops, filters: &self.filters, usages: &self.usages }
     }
