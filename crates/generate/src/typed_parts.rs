@@ -4,8 +4,8 @@
 //! Which type a variable of a function type stands for is known when an argument has been evaluated. Engines that look at the types
 //! afterwards see what later arguments have bound, and those that evaluate a call once more have its effects twice.
 //!
-//! Half of the programs have arguments of all types, and no effects; the other half effects and several answers, and numbers only. An engine may
-//! differ where types do not agree after an effect, or in one of several answers.
+//! Half of the programs have arguments of all types with several answers, each of which may be printed once the call is evaluated; the
+//! other half have effects in arguments, and numbers only. An engine may differ where types do not agree after an effect of an argument.
 
 use crate::Dice;
 
@@ -14,13 +14,16 @@ const CALLS: usize = 10;
 
 const PROLOGUE: &str = "\
 (: (two things) Pair) (n (two things)) (m 7) (m 8)
-(: typed (-> Number Rows)) (: taking (-> Atom Number Rows)) (: open (-> $a $b Rows)) (: kept Atom) (: held (T Atom)) (: sym Sym)
+(: typed (-> Number Rows)) (: taking (-> Atom Number Rows)) (: open (-> $a $b Rows)) (: kept Atom) (: held (T Atom)) (: sym Sym) (: text String)
 (= (part $x) $x)
 (= (fed $x) (let $y $x $y))
 (= (two) (match &self (n $y) $y))
 (= (loud $x) (let $_ (println! (told $x)) $x))
 (= (each $x) (superpose ($x 1)))
 (= (noted $x) (chain (println! (noted $x)) $_ $x))
+(= (several) a) (= (several) sym) (= (several) typed) (= (several) 1) (= (several) text)
+(= (again $x) $x) (= (again $x) sym) (= (again $x) (part $x))
+(= (rarely $x) (if (== $x 1) (empty) $x))
 (= (added $x) (let $_ (add-atom &self (m 9)) $x))
 (: count (-> $t $t Number)) (= (count $x $y) 2)
 (: fst (-> $a $b $a)) (= (fst $x $y) $x)
@@ -31,7 +34,8 @@ const FORMALS: [&str; 10] = ["$t", "$t", "$t", "$u", "($t)", "(List $t)", "(T $t
 const OF_NUMBERS: [&str; 4] = ["$t", "$u", "Number", "%Undefined%"];
 
 /// What arguments come to, once evaluated.
-const VALUES: [&str; 21] = [
+const VALUES: [&str; 26] = [
+    "$p",
     "1",
     "\"s\"",
     "a",
@@ -53,11 +57,15 @@ const VALUES: [&str; 21] = [
     "(typed a)",
     "(+ 1 2)",
     "(== 1 2)",
+    "(several)",
+    "(superpose (1 typed a))",
+    "(let $z (several) $z)",
+    "(match &self (m $y) $y)",
 ];
 const NUMBERS: [&str; 6] = ["1", "2", "(+ 1 2)", "$y", "(match &self (m $y) $y)", "(count 1 2)"];
 
 /// What they are evaluated by.
-const PLAIN: [&str; 3] = ["part", "part", "fed"];
+const PLAIN: [&str; 6] = ["part", "part", "fed", "each", "again", "rarely"];
 const WITH_EFFECTS: [&str; 5] = ["loud", "each", "noted", "added", "part"];
 
 /// A program of a seed.
@@ -75,7 +83,9 @@ pub fn typed_parts(seed: u64) -> String {
     }
     for place in 0..CALLS {
         let called = writer.call(1);
-        text += &match writer.dice.below(3) {
+        text += &match writer.dice.below(5) {
+            4 => format!("(= (with{place} $p) {called})\n!(with{place} {})\n", writer.several()),
+            3 => format!("!(let $made {called} (println! (made $made)))\n"),
             0 => format!("(= (go{place}) {called})\n!(go{place})\n"),
             _ => format!("!{called}\n"),
         };
@@ -103,6 +113,11 @@ impl TypedParts {
         };
         let arguments: Vec<String> = (0..arity).map(|_| self.argument(depth)).collect();
         format!("({name} {})", arguments.join(" "))
+    }
+
+    /// A value with several answers, where there are no effects.
+    fn several(&mut self) -> &'static str {
+        if self.has_effects { "1" } else { self.dice.pick(&["(several)", "(superpose (1 a))", "(again 1)"]) }
     }
 
     fn argument(&mut self, depth: usize) -> String {

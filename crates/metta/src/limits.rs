@@ -267,6 +267,8 @@ pub(crate) struct FormSteps {
     acts: u64,
     /// Those of them that do more than read.
     effects: u64,
+    /// Errors about types that do not count, since there were other results.
+    hidden_type_errors: u64,
     halted: Option<Halted>,
     /// Whether it was the recorded run that was ended there.
     is_replayed: bool,
@@ -278,7 +280,7 @@ impl FormSteps {
     /// A form that is to be ended where a recorded one was, if it was. `held` bytes that there are already count as its own.
     pub(crate) fn new(halted: Option<Halted>, held: usize) -> Self {
         let began = region::memory::of_thread() - held as isize;
-        Self { taken: 0, acts: 0, effects: 0, halted, is_replayed: halted.is_some(), began }
+        Self { taken: 0, acts: 0, effects: 0, hidden_type_errors: 0, halted, is_replayed: halted.is_some(), began }
     }
 
     /// Notices before the first step that the form is to be ended: a program of short forms ends all the same.
@@ -311,6 +313,17 @@ impl FormSteps {
     /// How many calls and changes so far have done more than read: what was evaluated since the same count may be evaluated again.
     pub(crate) fn effects(&self) -> u64 {
         self.effects
+    }
+
+    /// Counts results that hide errors about types.
+    pub(crate) fn hide_type_errors(&mut self) {
+        self.hidden_type_errors += 1;
+    }
+
+    /// How often results have hidden errors about types: nothing is known of what was evaluated to a type since the same count that it would
+    /// come to if it were evaluated to another.
+    pub(crate) fn hidden_type_errors(&self) -> u64 {
+        self.hidden_type_errors
     }
 
     /// Leaves bytes that are not the form's out of its count.

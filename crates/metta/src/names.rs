@@ -103,6 +103,13 @@ pub fn is_error(atom: &Atom) -> bool {
     atom.head().is_some_and(|head| head.is_symbol(ERROR))
 }
 
+/// Whether an error says that a type does not agree.
+pub(crate) fn is_type_error(error: &Atom) -> bool {
+    let reason =
+        error.children().filter(|children| children.len() == 3 && is_error(error)).map(|children| &children[2]);
+    reason.and_then(Atom::head).is_some_and(|head| head.is_symbol(BAD_TYPE) || head.is_symbol(BAD_ARG_TYPE))
+}
+
 /// What an error atom says.
 pub fn error_message(error: &Atom) -> Option<String> {
     error.children()?.get(2).map(brief)

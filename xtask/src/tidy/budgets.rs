@@ -69,7 +69,7 @@ const LOOKS: [&str; 20] = [
 pub(super) const LIST: &str = "xtask/loops-without-budget.txt";
 
 /// How many loops the list has. Lower it when the list shrinks; never raise it.
-const LISTED_MAX: usize = 377;
+const LISTED_MAX: usize = 376;
 
 /// How many loops of a function do not look, and the line of the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

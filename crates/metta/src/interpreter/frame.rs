@@ -5,6 +5,7 @@
 
 use crate::evaluate::TracedCall;
 use space::{Atom, Expression, SharedSpace, Variable};
+use std::cell::Cell;
 use std::rc::Rc;
 
 pub(super) type FrameRef = Option<Rc<Frame>>;
@@ -52,6 +53,25 @@ pub(super) struct Arguments {
     /// The types that the child being evaluated and those after it must have.
     pub(super) types: Expression,
     pub(super) target: Target,
+    /// What is left out, if something is.
+    pub(super) behind: Option<Behind>,
+}
+
+/// How many results of a call's arguments are still left out: the call was evaluated that far already. Its alternatives share the count.
+#[derive(Clone)]
+pub(super) struct Behind(Rc<Cell<usize>>);
+
+impl Behind {
+    pub(super) fn new(passed: usize) -> Self {
+        Self(Rc::new(Cell::new(passed)))
+    }
+
+    /// Counts results of all arguments, or an error of one; says whether they are left out.
+    pub(super) fn leaves_out(&self) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        left > 0
+    }
 }
 
 /// How far the evaluation of an expression's children has come.

@@ -154,7 +154,7 @@ impl Evaluation<'_> {
         let types = function.tail().expect("a function type has a head");
         let target = Target { type_atom, space: space.clone() };
         let head = progress.next().expect("a call has a head").clone();
-        let arguments = Arguments { progress, types, target };
+        let arguments = Arguments { progress, types, target, behind: self.behind.take() };
         if matches!(head, Atom::Expression(_)) {
             let head_target = Target { type_atom: Atom::Expression(function), space: space.clone() };
             self.push(Waiting::Arguments(arguments));
@@ -167,6 +167,9 @@ impl Evaluation<'_> {
     /// Step 5: the next argument, or the call when there is none left.
     fn next_argument(&mut self, arguments: Arguments) -> Option<Work> {
         let (Some(argument), Some(type_atom)) = (arguments.progress.next(), arguments.types.children().first()) else {
+            if arguments.behind.is_some_and(|behind| behind.leaves_out()) {
+                return self.next_alternative();
+            }
             return self.metta_call(arguments.progress.call(), arguments.target);
         };
         let type_atom = self.resolve(type_atom)?;
@@ -178,23 +181,25 @@ impl Evaluation<'_> {
     }
 
     pub(super) fn continue_arguments(&mut self, arguments: &Arguments, result: Atom, itself: bool) -> Option<Work> {
-        let Arguments { progress, types, target } = arguments;
+        let Arguments { progress, types, target, behind } = arguments;
         let is_final = is_empty_or_error(&result);
+        let (target, behind) = (target.clone(), behind.clone());
         if progress.is_at_head() {
             if is_final {
                 return Some(Work::Return(result));
             }
             let progress = progress.with(result, itself);
-            return self.next_argument(Arguments { progress, types: types.clone(), target: target.clone() });
+            return self.next_argument(Arguments { progress, types: types.clone(), target, behind });
         }
         let argument = progress.next().expect("an argument was evaluated");
         // An argument that is an error as it stands is passed on, whatever has been bound in it since.
         if is_final && !alpha_equivalent(&self.resolve(&result)?, &self.resolve(argument)?) {
-            return Some(Work::Return(result));
+            let is_left_out = is_error(&result) && behind.is_some_and(|behind| behind.leaves_out());
+            return if is_left_out { self.next_alternative() } else { Some(Work::Return(result)) };
         }
         let progress = progress.with(result, itself);
         let types = types.tail().expect("an argument has a type");
-        self.next_argument(Arguments { progress, types, target: target.clone() })
+        self.next_argument(Arguments { progress, types, target, behind })
     }
 
     /// Step 4, as an alternative among others.

@@ -33,7 +33,7 @@ use crate::names;
 use crate::program::Program;
 use crate::session::Session;
 use crate::types::TypeMemory;
-use frame::{Frame, FrameRef, Target, Waiting};
+use frame::{Behind, Frame, FrameRef, Target, Waiting};
 use space::{Atom, Grounded, SharedSpace, SharedState, Solution, Variable, distinct_parts_in, variables};
 use std::sync::Arc;
 use store::Store;
@@ -78,6 +78,9 @@ impl Evaluate<Session> for MinimalInterpreter {
 pub(crate) enum Task {
     /// Evaluate an atom to a type.
     Metta(Atom, Atom),
+    /// Evaluate a call to a type, but go on with none of the first `passed` results of its arguments, as one that was evaluated so far has done
+    /// already.
+    Behind { call: Atom, type_atom: Atom, passed: usize },
     /// Make a call whose arguments are evaluated, its result of a type; whether they were something else before.
     Call(Atom, Atom, bool),
     /// Make a call whose arguments are evaluated, its result of a type, without a look at its table, which the machine fills.
@@ -112,6 +115,10 @@ pub(crate) fn solve(
     let mut waiting = None;
     let work = match task {
         Task::Metta(atom, type_atom) => Work::Metta(atom, Target { type_atom, space: space.clone() }),
+        Task::Behind { call, type_atom, passed } => {
+            evaluation.behind = Some(Behind::new(passed));
+            Work::Metta(call, Target { type_atom, space: space.clone() })
+        }
         Task::Call(atom, type_atom, changed) => Work::Call(atom, changed, Target { type_atom, space: space.clone() }),
         Task::Untabled(atom, type_atom) => Work::Untabled(atom, Target { type_atom, space: space.clone() }),
         Task::Code { call, code, type_atom, changed } => {
@@ -236,6 +243,8 @@ struct Evaluation<'r> {
     barriers: Vec<Barrier>,
     /// The tabled calls that are being evaluated.
     filling: Vec<tabled::Filling>,
+    /// What the outermost call leaves out, until it begins.
+    behind: Option<Behind>,
     /// The frame on top of the current alternative's stack.
     frame: FrameRef,
     depth_max: usize,
@@ -257,6 +266,7 @@ impl<'r> Evaluation<'r> {
             choices: Vec::new(),
             barriers: Vec::new(),
             filling: Vec::new(),
+            behind: None,
             frame: None,
             depth_max: 0,
             stop: None,
@@ -505,7 +515,12 @@ impl<'r> Evaluation<'r> {
         if barrier.kind == BarrierKind::Table {
             return self.end_round(barrier.results);
         }
+        let count = barrier.results.len();
+        let has_type_errors = barrier.results.iter().any(|collected| names::is_type_error(&collected.atom));
         let results = without_needless_errors(barrier.results).into_iter();
+        if has_type_errors && results.len() < count {
+            self.session.form_steps.hide_type_errors();
+        }
         let alternatives = results.map(|Collected { solution, atom, itself }| {
             Alternative::new(solution, if itself { Work::Same(atom) } else { Work::Return(atom) })
         });

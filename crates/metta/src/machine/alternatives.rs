@@ -414,7 +414,7 @@ impl Running<'_> {
         let Collector { purpose, return_point, mut results, floor, .. } = *collector;
         self.m.choices.floor = floor;
         self.m.choices.floor.choices = self.m.choices.floor.choices.min(self.m.choices.stack.len());
-        self.drop_needless_errors(&mut results);
+        self.drop_needless_errors(&mut results)?;
         match purpose {
             CollectorPurpose::List => {
                 let list = self.m.values.heap.expression(&mut self.m.values.region, results.values())?;
@@ -435,15 +435,21 @@ impl Running<'_> {
     }
 
     /// Errors count only if nothing else was found; that a limit was reached always counts.
-    fn drop_needless_errors(&mut self, results: &mut CollectedResults) {
-        let (mut errors, mut others) = (false, false);
-        for &value in results.values() {
-            let is_error = self.m.is_error(value);
-            (errors, others) = (errors | is_error, others | !is_error);
-            if errors && others {
-                return results.retain(|value| !self.m.is_error(value) || self.m.is_overflow(value));
+    fn drop_needless_errors(&mut self, results: &mut CollectedResults) -> Result<(), Halt> {
+        let is_error = |value: &Ref| self.m.is_error(*value);
+        let Some(error) = results.values().iter().position(is_error) else { return Ok(()) };
+        if results.values().iter().all(is_error) {
+            return Ok(());
+        }
+        for place in error..results.len() {
+            let value = results.values()[place];
+            if self.m.is_error(value) && self.is_about_types(value)? {
+                self.session.form_steps.hide_type_errors();
+                break;
             }
         }
+        results.retain(|value| !self.m.is_error(value) || self.m.is_overflow(value));
+        Ok(())
     }
 
     /// Goes on at a return point with a value, whatever it is.

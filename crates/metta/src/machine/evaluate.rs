@@ -42,10 +42,10 @@ pub(super) fn slots_of_tuple(child: Slot) -> impl Iterator<Item = Slot> {
     HELD..child
 }
 
-/// How many slots a frame has whose `length` children are evaluated to types: behind the children lie their types, and the type of the
-/// whole.
+/// How many slots a frame has whose `length` children are evaluated to types: behind the children lie their types, the type of the
+/// whole, and what is needed to begin the call again.
 pub(super) fn slots_of_typed(length: usize) -> usize {
-    usize::from(CHILDREN) + 2 * length + 1
+    usize::from(CHILDREN) + 2 * length + 5
 }
 
 /// How many slots such a frame has, given the word of its first.
@@ -248,8 +248,10 @@ impl Running<'_> {
         if length & TYPED == 0 {
             self.walk_tuple(next, length)?
         } else {
-            self.note_alternatives();
-            self.walk_typed(next, length & !TYPED)?
+            let length = length & !TYPED;
+            if !self.note_arrival(length)? {
+                self.walk_typed(next, length)?
+            }
         }
         self.evaluate_pending()
     }

@@ -4,11 +4,13 @@
 //!    lies in itself or before it.
 //! 2. When there is twice as much as the last time, the newest piece is looked for that a frame or a choice will go on in.
 //!    What was made later is cut off. Functions that lose code so are compiled again when they are called.
-//! 3. Between two forms no piece is needed. Within one, a loop is in its oldest frames when it begins again, so little
+//! 3. A call in the tail of code that is cut off may be in progress: what is known of it is asked for when none of its rules has matched. So
+//!    the place behind it becomes one of which the same is known.
+//! 4. Between two forms no piece is needed. Within one, a loop is in its oldest frames when it begins again, so little
 //!    is found below what is kept. Where a call is entered from within such a loop, it will be the next time, or soon.
 
 use super::choices::ChoiceKind;
-use super::code::{ANSWER, Code, Kind, Pc};
+use super::code::{ANSWER, CHANGED, Code, Kind, Origin, Pc, UNCHANGED};
 use super::pieces::End;
 use super::{Machine, Running};
 
@@ -123,6 +125,13 @@ struct Needed<'a> {
 }
 
 impl Needed<'_> {
+    /// The place behind a call: it is needed if the arguments have to be compared with what is written there.
+    fn behind_call(&mut self, place: Pc) {
+        if self.m.code.origin(place) == Origin::Uncertain {
+            self.newest = self.newest.max(place.saturating_sub(1));
+        }
+    }
+
     fn return_point(&mut self, return_point: u32) {
         self.newest = self.newest.max(self.m.code.return_points[return_point as usize].pc);
     }
@@ -147,7 +156,10 @@ impl Needed<'_> {
 
     fn choice(&mut self, kind: &ChoiceKind) {
         match kind {
-            ChoiceKind::Rules { group, .. } => self.group(*group),
+            ChoiceKind::Rules { group, from, .. } => {
+                self.group(*group);
+                self.behind_call(*from);
+            }
             ChoiceKind::TableRows(_) => {}
             ChoiceKind::Results { to, .. } => to.return_point().into_iter().for_each(|place| self.return_point(place)),
             ChoiceKind::BoundResults(left) => {
@@ -171,6 +183,7 @@ impl Running<'_> {
         let before = self.m.code.instructions.len();
         let newest = self.m.newest_needed();
         let count = self.m.code.pieces_to(newest);
+        self.m.move_places_of_calls(count);
         self.m.code.keep_pieces(count, function);
         let after = self.m.code.instructions.len();
         if after > before / 2 {
@@ -199,12 +212,32 @@ impl Running<'_> {
 }
 
 impl Machine {
-    /// The newest place that a frame or a choice goes on at.
+    /// Lets calls in progress be noted elsewhere than behind the first `count` pieces.
+    fn move_places_of_calls(&mut self, count: usize) {
+        let Some(&end) = self.code.pieces.ends.get(count - 1) else { return };
+        let code = &self.code;
+        let kept = |place: Pc| match code.origin(place) {
+            _ if place <= end.instructions => place,
+            Origin::Unchanged => UNCHANGED,
+            Origin::Changed | Origin::Uncertain => CHANGED,
+        };
+        self.frames.pc = kept(self.frames.pc);
+        self.choices.trying.from = kept(self.choices.trying.from);
+        for choice in &mut self.choices.stack {
+            if let ChoiceKind::Rules { from, .. } = &mut choice.kind {
+                *from = kept(*from);
+            }
+        }
+    }
+
+    /// The newest place that a frame or a choice goes on at, or that a call is compared with.
     fn newest_needed(&self) -> Pc {
         let mut needed = Needed { m: self, seen: vec![0; self.frames.stack.len() / 64 + 1], newest: 0 };
         needed.frames(self.frames.base);
+        needed.behind_call(self.frames.pc);
         if let Some(group) = self.code.entered {
             needed.group(group);
+            needed.behind_call(self.choices.trying.from);
         }
         for choice in &self.choices.stack {
             needed.choice(&choice.kind);

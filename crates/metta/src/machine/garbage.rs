@@ -20,6 +20,7 @@ use super::choices::{Choice, ChoiceKind, Destination};
 use super::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
 use super::collected::CollectedResults;
 use super::evaluate;
+use super::typed::{self, Restart};
 use super::values::Values;
 use super::words::{EMPTY, FOREIGN, INTEGER, NAMED, bytes_of};
 use super::{Halt, Machine, Reason, Running};
@@ -35,6 +36,9 @@ const LEAST_MADE: usize = 1 << 12;
 /// In place of a hole: garbage is to be collected where the frame gives its result. It is an integer, which no collection
 /// moves, and not the 0 of a frame without holes.
 pub(super) const COLLECT: Ref = Ref::new(INTEGER, 1);
+
+/// What is in no slot that was written since the last collection, where garbage is collected at every call.
+const STALE: Ref = Ref::new(FOREIGN, Ref::PAYLOAD_MAX);
 
 /// The grounded values that survive.
 struct Foreign {
@@ -72,6 +76,8 @@ struct Walk<'a, F> {
     stack: &'a mut [u32],
     /// A bit for each word of the stack: slots that were moved, and headers of frames whose callers were walked.
     seen: Vec<u64>,
+    /// The words of calls that say how long the trail was when they began.
+    restarts: Vec<usize>,
 }
 
 impl Machine {
@@ -213,6 +219,10 @@ impl Running<'_> {
         m.forget_names();
         m.age_choices();
         m.counters.collections += 1;
+        if self.evaluator.collect_from.get() == Some(0) {
+            let free = (m.frames.base + HEADER + arguments).max(m.choices.protected);
+            m.frames.stack[free..].fill(STALE.bits());
+        }
         if self.session.limits.heap_bytes_max.is_some_and(|most| self.m.values.heap.table_bytes() > most / 16) {
             self.m.values.heap.drop_table();
         }
@@ -261,7 +271,7 @@ impl Machine {
         let move_foreign = |reference| foreign.move_one(reference);
         let copying = self.values.heap.copy(&self.values.region, Mark::START, Bound::Kept, fresh, move_foreign)?;
         let seen = vec![0; self.frames.stack.len() / 64 + 1];
-        let mut walk = Walk { copying, code: &self.code, stack: &mut self.frames.stack, seen };
+        let mut walk = Walk { copying, code: &self.code, stack: &mut self.frames.stack, seen, restarts: Vec::new() };
         let mut bound = walk.unbind(&self.choices.trail);
         let mut walked = walk.results(results);
         walked = walked.and_then(|()| walk.fillings(&mut self.choices.filling));
@@ -269,7 +279,7 @@ impl Machine {
         // If there was no room for all, they are bound again all the same.
         walk.bind(&mut bound, usize::MAX)?;
         walked?;
-        forget_unreachable(&mut self.choices.trail, &mut self.choices.stack, &walk.copying);
+        walk.forget_unreachable(&mut self.choices.trail, &mut self.choices.stack);
         Ok(())
     }
 }
@@ -347,6 +357,7 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
     fn slot(&mut self, base: usize, slot: Slot) -> Result<(), Full> {
         let word = base + HEADER + usize::from(slot);
         if !self.see(word) {
+            debug_assert_ne!(self.stack[word], STALE.bits(), "slot {slot} is held, and nothing was written to it");
             self.stack[word] = self.copying.root(Ref::from_bits(self.stack[word]))?.bits();
         }
         Ok(())
@@ -357,6 +368,7 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
         let code = self.code;
         let waiting = &code.return_points[return_point as usize];
         if let Instruction::Child { .. } = code.instructions[waiting.pc as usize] {
+            self.restarts.extend(typed::restart_of_frame(self.stack, base));
             return evaluate::slots_of_tuple(waiting.dst).try_for_each(|slot| self.slot(base, slot));
         }
         waiting.live.iter().try_for_each(|&slot| self.slot(base, slot))
@@ -458,18 +470,23 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
         }
         Ok(())
     }
-}
 
-/// Shortens the trail by the variables that did not survive; choices remember how long it was.
-fn forget_unreachable<F: FnMut(Ref) -> Ref>(trail: &mut Vec<Ref>, choices: &mut [Choice], copying: &Copying<'_, F>) {
-    let mut kept = Vec::with_capacity(trail.len());
-    let mut marks = choices.iter_mut().map(|choice| &mut choice.trail).peekable();
-    for (place, &variable) in trail.iter().enumerate() {
-        while let Some(mark) = marks.next_if(|mark| **mark == place) {
-            *mark = kept.len();
+    /// Shortens the trail by the variables that did not survive; choices remember how long it was, and calls that may be begun again.
+    fn forget_unreachable(mut self, trail: &mut Vec<Ref>, choices: &mut [Choice]) {
+        let survives = |place: &usize| self.copying.moved(trail[*place]).is_some();
+        let places: Vec<usize> = (0..trail.len()).filter(survives).collect();
+        let kept = places.iter().filter_map(|&place| self.copying.moved(trail[place])).collect();
+        let shortened = |length: usize| places.partition_point(|&place| place < length);
+        for choice in choices {
+            choice.trail = shortened(choice.trail);
         }
-        kept.extend(copying.moved(variable));
+        // A frame that several choices share was met more than once.
+        self.restarts.sort_unstable();
+        self.restarts.dedup();
+        for word in self.restarts {
+            let restart = Restart::of(Ref::from_bits(self.stack[word]));
+            self.stack[word] = restart.with_bound(restart.bound().map(shortened)).word().bits();
+        }
+        *trail = kept;
     }
-    marks.for_each(|mark| *mark = kept.len());
-    *trail = kept;
 }

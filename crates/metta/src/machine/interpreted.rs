@@ -78,7 +78,7 @@ impl Interpreted {
     pub(super) fn note(&mut self, task: &Task) {
         let atom = match task {
             Task::Metta(atom, _) | Task::Call(atom, ..) | Task::Untabled(atom, _) | Task::Minimal(atom) => atom,
-            Task::Code { call, .. } | Task::Function(_, call) => call,
+            Task::Behind { call, .. } | Task::Code { call, .. } | Task::Function(_, call) => call,
         };
         let kind = Kind::of(atom);
         let is_told_apart = self.counts.len() < KINDS_MAX || self.counts.contains_key(&kind);

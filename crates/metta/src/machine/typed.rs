@@ -5,6 +5,7 @@
 //! 3. Terms of the dictionary never change: what is found out about them is kept until types change.
 //! 4. Only a *yes* is certain here. Otherwise the types are found as the specification has it ([`crate::types`]).
 
+use super::choices::{Choice, ChoiceKind, Destination};
 use super::code::{HEADER, Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED, slots_of_typed};
 use super::kept_types::ARITY_MAX;
@@ -13,10 +14,12 @@ use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
 use super::words::raw;
 use super::words::{EMPTY, SYMBOL, TERM, plain, term_of};
-use super::{Halt, Running};
+use super::{Halt, Machine, Running};
+use crate::interpreter::Task;
 use crate::names;
 use region::{Ref, tag};
 use space::{Atom, Symbol};
+use std::iter;
 
 /// In place of a type: the argument is taken as it stands.
 const AS_IT_STANDS: u32 = 1 << 16;
@@ -28,27 +31,37 @@ struct TypeQuestion {
     is_deep: bool,
 }
 
+/// In place of how many effects there were when the evaluation of an argument began: none is being evaluated.
+const NOT_AWAITED: usize = 1 << 24;
+
 /// What a typed call has to know to be begun again, in one word of its frame: whether what arguments come to may say more of its
-/// types, and how many variables were bound before, unless its types are declared.
+/// types, and how many variables were bound before, unless its types are declared or its arguments have had effects.
+///
+/// Behind the types, the frame has words for that: how many effects there were when the evaluation of an argument began, and with how many
+/// results of all arguments the call has gone on. A call whose arguments have several results goes on in copies of its frame: what is
+/// written to such a word of a copy is written to the frame that it was copied from as well, where the next result is taken up.
 #[derive(Clone, Copy)]
-struct Restart(u32);
+pub(super) struct Restart(u32);
 
 impl Restart {
-    fn new(types: Types, bound: usize) -> Self {
-        let is_open = u32::from(types == Types::Open);
-        match types {
-            Types::Declared => Self(0),
-            // More do not fit. Such a call is not begun again.
-            _ if bound >= 1 << 27 => Self(is_open),
-            _ => Self(is_open | (bound as u32 + 1) << 1),
-        }
+    /// For a call of these types whose frame begins at `base`.
+    fn new(types: Types, bound: usize, base: usize) -> Self {
+        let fits = base < Ref::PAYLOAD_MAX as usize;
+        let bound = (fits && types != Types::Declared).then_some(bound);
+        Self::with(types == Types::Open, bound)
     }
 
-    fn of(word: Ref) -> Self {
+    fn with(is_open: bool, bound: Option<usize>) -> Self {
+        // More do not fit. Such a call is not begun again.
+        let bound = bound.filter(|&bound| bound < 1 << 27).map_or(0, |bound| bound as u32 + 1);
+        Self(u32::from(is_open) | bound << 1)
+    }
+
+    pub(super) fn of(word: Ref) -> Self {
         Self(word.payload())
     }
 
-    fn word(self) -> Ref {
+    pub(super) fn word(self) -> Ref {
         raw(self.0 as usize)
     }
 
@@ -56,12 +69,98 @@ impl Restart {
         self.0 & 1 == 1
     }
 
-    fn without_bound(self) -> Self {
-        Self(self.0 & 1)
+    pub(super) fn with_bound(self, bound: Option<usize>) -> Self {
+        Self::with(self.is_open(), bound)
     }
 
-    fn bound(self) -> Option<usize> {
+    /// How many variables were bound before the call.
+    pub(super) fn bound(self) -> Option<usize> {
         (self.0 >> 1).checked_sub(1).map(|bound| bound as usize)
+    }
+}
+
+/// The slot of how many effects there were when the evaluation of an argument began.
+fn effects_slot(length: usize) -> Slot {
+    CHILDREN + length as Slot
+}
+
+/// The slot of the type of the whole.
+fn type_slot(length: usize) -> Slot {
+    CHILDREN + 2 * length as Slot
+}
+
+/// The slot of how many results of all arguments the call has gone on with.
+fn passed_slot(length: usize) -> Slot {
+    type_slot(length) + 1
+}
+
+/// The slot of where a frame begins: in a copy it is where the original does, until [`Machine::note_moved`] has been called.
+fn base_slot(length: usize) -> Slot {
+    type_slot(length) + 2
+}
+
+/// The slot of where the frame begins that this one was copied from, if results are left there; 0 if there is none, else one more.
+fn original_slot(length: usize) -> Slot {
+    type_slot(length) + 3
+}
+
+/// The slot of how often results had hidden errors about types when the evaluation of an argument began.
+fn hidden_slot(length: usize) -> Slot {
+    type_slot(length) + 4
+}
+
+/// The place of the word of a frame that says how its call is begun again, if it can be; the frame is one of children that are
+/// evaluated to types, or of others.
+pub(super) fn restart_of_frame(stack: &[u32], base: usize) -> Option<usize> {
+    let place = |slot: Slot| base + HEADER + usize::from(slot);
+    let word = |slot: Slot| Ref::from_bits(stack[place(slot)]);
+    let is_typed = (word(SHAPE).payload() >> 16) as usize & TYPED != 0;
+    (is_typed && Restart::of(word(HELD)).bound().is_some()).then_some(place(HELD))
+}
+
+impl Machine {
+    /// Writes to a slot of the frame at hand, and of those that it was copied from.
+    fn set_slot_of_all(&mut self, length: usize, slot: Slot, word: Ref) {
+        self.set_slot(slot, word);
+        let originals: Vec<usize> = self.originals(length).collect();
+        for original in originals {
+            self.frames.stack[original + HEADER + usize::from(slot)] = word.bits();
+        }
+    }
+
+    /// Where the frames begin that the one at hand was copied from, the last one first.
+    fn originals(&self, length: usize) -> impl Iterator<Item = usize> {
+        let original_of = move |base: usize| {
+            let word = self.frames.stack[base + HEADER + usize::from(original_slot(length))];
+            Ref::from_bits(word).payload().checked_sub(1).map(|original| original as usize)
+        };
+        iter::successors(original_of(self.frames.base), move |&base| original_of(base))
+    }
+
+    /// To be called where the frame at hand may have become a copy. What is left of an argument's results goes on in the original, which
+    /// is kept where it is for that.
+    fn note_moved(&mut self, length: usize) {
+        let (base, before) = (self.frames.base, self.slot(base_slot(length)).payload() as usize);
+        if base == before {
+            return;
+        }
+        let is_kept = before + HEADER + slots_of_typed(length) <= self.choices.protected;
+        self.set_slot(original_slot(length), raw(if is_kept { before + 1 } else { 0 }));
+        self.set_slot(base_slot(length), raw(base));
+    }
+
+    /// The choices that are left of arguments of the call at hand, the last one first. Frames that were there before the call lie below
+    /// it, and what goes on in its own or in others above does so for its arguments.
+    fn choices_of_arguments(&self, length: usize) -> impl Iterator<Item = &Choice> {
+        let first = self.originals(length).last().unwrap_or(self.frames.base);
+        self.choices.stack.iter().rev().take_while(move |choice| choice.frame_base >= first)
+    }
+
+    /// From which level on there are only those, if nothing else waits for them.
+    fn level_of_arguments(&self, length: usize) -> Option<usize> {
+        let level = self.choices.stack.len() - self.choices_of_arguments(length).count();
+        let is_waited_for = |choice: &Choice| matches!(choice.kind, ChoiceKind::Collector(_) | ChoiceKind::Answers(_));
+        (!self.choices.stack[level..].iter().any(is_waited_for)).then_some(level)
     }
 }
 
@@ -333,14 +432,18 @@ impl Running<'_> {
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         self.m.set_slot(EXPRESSION, value);
         // What an argument before it has bound is evaluated like any other argument: none is held.
-        let bound = self.m.choices.trail.len();
-        self.m.set_slot(HELD, Restart::new(types, bound).word());
+        let (bound, base) = (self.m.choices.trail.len(), self.m.frames.base);
+        let restart = Restart::new(types, bound, base);
+        self.m.set_slot(HELD, restart.word());
         let head = self.original_child(0);
         self.m.set_slot(CHILDREN, head);
-        // The head is evaluated to no type.
-        let effects = self.effects_so_far();
-        self.m.set_slot(CHILDREN + length as Slot, effects);
-        self.m.set_slot(slots_of_typed(length) as Slot - 1, raw(usize::from(type_id)));
+        self.m.set_slot(type_slot(length), raw(usize::from(type_id)));
+        if restart.bound().is_some() {
+            self.m.set_slot(effects_slot(length), raw(NOT_AWAITED));
+            self.m.set_slot(passed_slot(length), raw(0));
+            self.m.set_slot(base_slot(length), raw(base));
+            self.m.set_slot(original_slot(length), raw(0));
+        }
         for (index, formal) in signature.formals.iter().enumerate() {
             self.m.set_slot(CHILDREN + (length + index + 1) as Slot, formal_word(*formal));
         }
@@ -349,7 +452,12 @@ impl Running<'_> {
 
     /// How many effects the form has had so far, as a word of a slot.
     fn effects_so_far(&self) -> Ref {
-        raw((self.session.form_steps.effects() % (1 << 24)) as usize)
+        raw(self.session.form_steps.effects() as usize % NOT_AWAITED)
+    }
+
+    /// How often results have hidden errors about types so far, as a word of a slot.
+    fn hidden_so_far(&self) -> Ref {
+        raw(self.session.form_steps.hidden_type_errors() as usize % NOT_AWAITED)
     }
 
     /// Whether the values of a call's arguments agree with its type, where that was open for more than one of them. Which of
@@ -374,18 +482,20 @@ impl Running<'_> {
 
     /// Evaluates a call as it was before its arguments bound anything, step by step as the specification has it; says whether it can.
     ///
-    /// One of several alternatives cannot be evaluated again alone, nor can what has had effects: such an argument is taken for one that no
-    /// type was said of on the way, as what a `let` comes to.
+    /// What it comes to by results that the machine has gone on with is left out, and the results that are left are not gone through. If an
+    /// argument has had effects it cannot be evaluated again: it is taken for one that no type was said of on the way, as what a `let`
+    /// comes to.
     fn is_begun_again(&mut self, length: usize) -> Result<bool, Halt> {
         // Choices that are left may be of alternatives that come to nothing.
         self.must_gather()?;
-        if self.has_alternatives() || self.m.slot(CHILDREN + length as Slot) != self.effects_so_far() {
-            return Ok(false);
-        }
         let Some(bound) = Restart::of(self.m.slot(HELD)).bound() else { return Ok(false) };
+        let Some(level) = self.m.level_of_arguments(length) else { return Ok(false) };
+        let passed = self.m.slot(passed_slot(length)).payload() as usize;
+        self.m.cut(level);
         self.m.undo_to(bound);
-        let (call, type_id) = (self.m.slot(EXPRESSION), self.m.slot(slots_of_typed(length) as Slot - 1).payload());
-        self.interpret_here(call, type_id as TypeId)?;
+        let (call, type_id) = (self.m.slot(EXPRESSION), self.m.slot(type_slot(length)).payload());
+        let type_atom = self.type_atom(type_id as TypeId);
+        self.interpret(call, Destination::Frame, |atom| Task::Behind { call: atom, type_atom, passed })?;
         Ok(true)
     }
 
@@ -420,18 +530,48 @@ impl Running<'_> {
         Ok(false)
     }
 
-    /// A typed call goes on with one of several results of an argument: it is not begun again with another one of them. What is noted holds
-    /// for all that come after it, so the frame is written to whoever it belongs to.
-    pub(super) fn note_alternatives(&mut self) {
-        let restart = Restart::of(self.m.slot(HELD));
-        if restart.bound().is_some() && self.has_alternatives() {
-            self.m.set_slot(HELD, restart.without_bound().word());
+    /// An argument is about to be evaluated.
+    fn note_evaluation(&mut self, length: usize) {
+        if Restart::of(self.m.slot(HELD)).bound().is_some() {
+            let (effects, hidden) = (self.effects_so_far(), self.hidden_so_far());
+            self.m.set_slot_of_all(length, effects_slot(length), effects);
+            self.m.set_slot(hidden_slot(length), hidden);
         }
     }
 
-    /// Whether the expression at hand has choices left.
-    fn has_alternatives(&self) -> bool {
-        self.m.choices.stack.len() as u32 != self.m.frames.stack[self.m.frames.base + 2]
+    /// A typed call goes on with a result of an argument, or with another one of several; says whether it is begun again instead.
+    ///
+    /// If there were effects since an argument began to be evaluated, the call is not begun again from then on; what there was since the call
+    /// has gone on with an earlier result is none of its own. If results have hidden an error about types, that may be one only because
+    /// something was taken for said.
+    pub(super) fn note_arrival(&mut self, length: usize) -> Result<bool, Halt> {
+        let restart = Restart::of(self.m.slot(HELD));
+        if restart.bound().is_none() {
+            return Ok(false);
+        }
+        self.m.note_moved(length);
+        let effects = self.m.slot(effects_slot(length));
+        if effects.payload() as usize == NOT_AWAITED {
+            return Ok(false);
+        }
+        if effects != self.effects_so_far() {
+            self.m.set_slot_of_all(length, HELD, restart.with_bound(None).word());
+        }
+        self.m.set_slot_of_all(length, effects_slot(length), raw(NOT_AWAITED));
+        Ok(self.m.slot(hidden_slot(length)) != self.hidden_so_far() && self.is_begun_again(length)?)
+    }
+
+    /// The call goes on with results of all arguments, or with an error of one: if it is begun again, it is behind these.
+    fn note_passed(&mut self, length: usize) {
+        let restart = Restart::of(self.m.slot(HELD));
+        if restart.bound().is_none() || self.m.choices_of_arguments(length).next().is_none() {
+            return;
+        }
+        let passed = self.m.slot(passed_slot(length)).payload();
+        match passed < Ref::PAYLOAD_MAX {
+            true => self.m.set_slot_of_all(length, passed_slot(length), raw(passed as usize + 1)),
+            false => self.m.set_slot_of_all(length, HELD, restart.with_bound(None).word()),
+        }
     }
 
     /// Whether the type of an argument has variables.
@@ -445,7 +585,11 @@ impl Running<'_> {
             return Ok(());
         }
         let slots = slots_of_typed(length);
-        self.m.move_up(self.m.frames.base + HEADER + slots, slots + HEADER)
+        self.m.move_up(self.m.frames.base + HEADER + slots, slots + HEADER)?;
+        if Restart::of(self.m.slot(HELD)).bound().is_some() {
+            self.m.note_moved(length);
+        }
+        Ok(())
     }
 
     /// Whether the evaluation of an argument says of which type it is.
@@ -458,16 +602,22 @@ impl Running<'_> {
     pub(super) fn child_has_failed(&mut self) -> Result<(), Halt> {
         let error = self.m.frames.acc;
         let length = (self.m.slot(SHAPE).payload() >> 16) as usize;
-        let may_begin_again = length & TYPED != 0 && Restart::of(self.m.slot(HELD)).bound().is_some();
-        let length = length & !TYPED;
-        if may_begin_again && self.is_about_types(error)? && self.is_begun_again(length)? {
-            return Ok(());
+        if length & TYPED != 0 {
+            let length = length & !TYPED;
+            if self.note_arrival(length)? {
+                return Ok(());
+            }
+            let may_begin_again = Restart::of(self.m.slot(HELD)).bound().is_some();
+            if may_begin_again && self.is_about_types(error)? && self.is_begun_again(length)? {
+                return Ok(());
+            }
+            self.note_passed(length);
         }
         self.give(error)
     }
 
     /// Whether an error says that a type does not agree. It may name a type of the call, or one inside of it.
-    fn is_about_types(&mut self, error: Ref) -> Result<bool, Halt> {
+    pub(super) fn is_about_types(&mut self, error: Ref) -> Result<bool, Halt> {
         let Some(reason) = self.reason_of(error)? else { return Ok(false) };
         let reason = if reason.tag() == TERM { self.m.values.open_term(reason)? } else { reason };
         let Some(&head) = reason.is_expression().then(|| self.m.values.heap.children(reason)).and_then(<[Ref]>::first)
@@ -501,6 +651,7 @@ impl Running<'_> {
             match normal {
                 Some(normal) => self.m.set_slot(CHILDREN + index as Slot, normal),
                 None => {
+                    self.note_evaluation(length);
                     return self.evaluate_child(index, slots_of_typed(length), child, formal as TypeId);
                 }
             }
@@ -508,6 +659,7 @@ impl Running<'_> {
         if Restart::of(self.m.slot(HELD)).is_open() && !self.values_agree(length)? {
             return Ok(());
         }
+        self.note_passed(length);
         let type_id = self.m.slot(SHAPE).payload() & 0xffff;
         let head = self.m.slot(CHILDREN);
         if head.tag() != SYMBOL {

@@ -43,7 +43,7 @@ impl Machine {
     }
 
     /// Takes the choices from a level on away: their alternatives are not tried.
-    fn cut(&mut self, level: usize) {
+    pub(super) fn cut(&mut self, level: usize) {
         self.choices.stack.truncate(level);
         self.end_backtracking();
         self.choices.protected = self.choices.stack.last().map_or(0, |choice| choice.top);

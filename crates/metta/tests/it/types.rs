@@ -197,6 +197,34 @@ fn a_type_of_a_whole_expression_counts_whatever_its_head_comes_from() {
     check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
 }
 
+/// An argument has several results, and the types of the call do not agree with all of them.
+#[test]
+fn a_call_with_several_results_goes_on_with_those_that_agree() {
+    let types = "(: c (-> Atom Atom)) (: Pair (-> $t $t P)) (= (two) c) (= (two) d) (= (owt) d) (= (owt) c) (= (one) 1) \
+                 (= (part $x) $x) (: typed (-> Number Rows)) (: Row (-> $t () Rows)) (= (row $x) (Row part (one)))";
+    let error = "(Error 1 (BadType () Number))";
+    let both_errors = format!("[{error}, {error}]");
+    let asked = [
+        ("!(Pair (two) (one))", "[(Pair d 1)]"),
+        ("!(Pair (owt) (one))", "[(Pair d 1)]"),
+        ("!(Pair (superpose (d c)) (one))", "[(Pair d 1), (Pair c 1)]"),
+        ("!(Pair (let $x (two) $x) (one))", "[(Pair c 1), (Pair d 1)]"),
+        ("!(let $x (Pair (owt) (superpose (1 c))) (if True $x no))", "[(Pair d 1), (Pair d c), (Pair c c)]"),
+        // An error about a type that was only taken for said, beside a result.
+        ("!(Pair (part (typed a)) (part (superpose (typed a))))", "[(Pair (typed a) typed), (Pair (typed a) a)]"),
+        // What has alternatives of its own makes the call last.
+        ("!(row (owt))", &both_errors),
+    ];
+    let programs: Vec<(String, &str)> =
+        asked.iter().map(|(text, expected)| (format!("{types} {text}"), *expected)).collect();
+    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+    for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+        let text = format!("{types} !(let $x (Pair (owt) (superpose (1 c))) (println! $x))");
+        let ran = Program::new(text).with_evaluator(evaluator).run();
+        assert_eq!(ran.lines, ["(Pair d 1)", "(Pair d c)", "(Pair c c)", "[(), (), ()]"], "{evaluator:?}");
+    }
+}
+
 #[test]
 fn a_call_whose_arguments_are_of_other_types_has_its_effects_once() {
     let types = "(= (part $x) $x) (: Row (-> $t $t Rows)) (: List (-> $t ($t) Rows)) (: both (-> $t $t Number)) (: made (-> Number Rows)) \

@@ -128,11 +128,15 @@ impl Compiler<'_, '_> {
                 Some(join)
             }
         };
+        let live = self.state.live.clone();
         self.is_inside_data = true;
         self.construct_each(None, head, arguments, dest);
         self.is_inside_data = false;
-        if let Some(join) = join {
+        if let (Some(join), Dest::Slot(dst)) = (join, dest) {
             self.place(join);
+            // Made in one go, the parts were in no slots.
+            self.state.live = live;
+            self.mark_live(dst);
         }
     }
 
