@@ -160,13 +160,13 @@ fn nested(first: Shallow<'_>) -> PyResult<Native> {
     }
 }
 
-type Open<'py> = Vec<(std::vec::IntoIter<Bound<'py, PyAny>>, Vec<Native>)>;
+type OpenIterators<'py> = Vec<(std::vec::IntoIter<Bound<'py, PyAny>>, Vec<Native>)>;
 
-fn take_next<'py>(open: &mut Open<'py>) -> PyResult<Option<Shallow<'py>>> {
+fn take_next<'py>(open: &mut OpenIterators<'py>) -> PyResult<Option<Shallow<'py>>> {
     open.last_mut().and_then(|(items, _)| items.next()).map(|item| shallow(&item)).transpose()
 }
 
-fn close(open: &mut Open<'_>) -> Native {
+fn close(open: &mut OpenIterators<'_>) -> Native {
     let (_, children) = open.pop().expect("an expression is open");
     Native::expression(children)
 }

@@ -574,13 +574,13 @@ enum Command {
 /// The thread that writes does what it is told until the transaction ends.
 #[pyclass(module = "metroon", frozen)]
 pub(crate) struct Transaction {
-    open: OfProcess<Open>,
+    open: OfProcess<OpenTransaction>,
     /// The limits of what is run in it.
     limits: Limited,
 }
 
 /// What a transaction has of the thread that it runs on.
-struct Open {
+struct OpenTransaction {
     commands: Mutex<Option<SyncSender<Command>>>,
     ended: Mutex<Option<metroon::run::Pending<Result<(), String>>>>,
     view: metroon::View,
@@ -601,7 +601,7 @@ impl Transaction {
         let pending = py.detach(|| base.base.submit(work)).map_err(|error| errors::writer(py, &error))?;
         wait_for(py, is_begun)?;
         let (commands, ended) = (Mutex::new(Some(commands)), Mutex::new(Some(pending)));
-        Ok(Self { open: OfProcess::new(Open { commands, ended, view: shared.view() }), limits: base.limits })
+        Ok(Self { open: OfProcess::new(OpenTransaction { commands, ended, view: shared.view() }), limits: base.limits })
     }
 
     fn tell<T: Send + 'static>(

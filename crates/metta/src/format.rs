@@ -82,7 +82,7 @@ struct Measure {
 }
 
 /// An expression that is being written.
-struct Open {
+struct OpenLayout {
     node: NodeId,
     next: usize,
     style: Style,
@@ -96,7 +96,7 @@ struct Open {
     closing: usize,
 }
 
-impl Open {
+impl OpenLayout {
     /// Where a line of its own begins.
     fn indent(&self) -> usize {
         match (self.style, self.first) {
@@ -198,7 +198,7 @@ impl<'a> Layout<'a> {
 
     /// Writes a node, with a stack of its own for the expressions around.
     fn node(&mut self, node: NodeId) {
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenLayout> = Vec::new();
         self.begin(node, 0, &mut open);
         while let Some(top) = open.last_mut() {
             let NodeKind::Expression(children) = self.tree.kind(top.node) else {
@@ -218,7 +218,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Brings the line to where a child begins.
-    fn before_child(&mut self, top: &mut Open, index: usize, child: NodeId) {
+    fn before_child(&mut self, top: &mut OpenLayout, index: usize, child: NodeId) {
         let start = self.tree.span(child).start;
         let indent = if index == 0 { top.column + 1 } else { top.indent() };
         self.comments_before(start, indent);
@@ -238,7 +238,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Writes a leaf, or an expression that fits into the line; opens any other.
-    fn begin(&mut self, node: NodeId, closing: usize, open: &mut Vec<Open>) {
+    fn begin(&mut self, node: NodeId, closing: usize, open: &mut Vec<OpenLayout>) {
         let measure = self.measures[node.index()];
         let NodeKind::Expression(children) = self.tree.kind(node) else {
             self.leaf(node);
@@ -256,10 +256,10 @@ impl<'a> Layout<'a> {
         let (style, column) = (Style::of(self.tree, children.first().copied()), self.column);
         self.write("(");
         self.end = self.tree.span(node).start + 1;
-        open.push(Open { node, next: 0, style, column, first: None, is_too_long: !measure.is_broken, closing });
+        open.push(OpenLayout { node, next: 0, style, column, first: None, is_too_long: !measure.is_broken, closing });
     }
 
-    fn close(&mut self, open: &Open) {
+    fn close(&mut self, open: &OpenLayout) {
         let end = self.tree.span(open.node).end;
         self.comments_before(end - 1, open.indent());
         if self.is_line_over {

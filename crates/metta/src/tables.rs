@@ -89,13 +89,13 @@ struct Table {
     is_read: bool,
     /// Whether its errors are seen by readers although it is not complete.
     shows_errors: bool,
-    state: State,
+    state: TableState,
     /// The fewest answers that a reader had seen in this round when it left.
     least_read: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum TableState {
     /// To be evaluated when it is asked for; it may have answers of an earlier round.
     Open,
     /// Being evaluated, at this place among the calls in progress.
@@ -257,14 +257,14 @@ impl Tables {
             None => self.make(&asking.key),
         };
         match self.tables[table].state {
-            State::Complete(filled) if filled == stamp => return Ok(CallState::Read(table)),
-            State::Complete(_) => self.empty(table),
-            State::Open => {}
-            State::Active(lowest) => {
+            TableState::Complete(filled) if filled == stamp => return Ok(CallState::Read(table)),
+            TableState::Complete(_) => self.empty(table),
+            TableState::Open => {}
+            TableState::Active(lowest) => {
                 self.depend(lowest);
                 return Ok(CallState::Follow(table));
             }
-            State::Waiting(member) => {
+            TableState::Waiting(member) => {
                 self.depend(self.active_with(member));
                 return Ok(CallState::Follow(table));
             }
@@ -293,9 +293,9 @@ impl Tables {
     /// below it, and the table waits for one of them. It names the calls from that one to the reader, each of which depends on the next.
     pub(crate) fn cycle(&self, table: usize, asks_all_above: usize) -> Option<Atom> {
         let (lowest, read) = match self.tables[table].state {
-            State::Active(lowest) => (lowest, None),
-            State::Waiting(member) => (self.active_with(member), Some(&self.members[member].call)),
-            State::Open | State::Complete(_) => return None,
+            TableState::Active(lowest) => (lowest, None),
+            TableState::Waiting(member) => (self.active_with(member), Some(&self.members[member].call)),
+            TableState::Open | TableState::Complete(_) => return None,
         };
         if lowest >= asks_all_above {
             return None;
@@ -325,7 +325,7 @@ impl Tables {
         self.bytes += rows.bytes();
         let stamp = Stamp { changes, resets: self.resets };
         let table = &mut self.tables[table];
-        (table.rows, table.state) = (Some(Rc::new(rows)), State::Complete(stamp));
+        (table.rows, table.state) = (Some(Rc::new(rows)), TableState::Complete(stamp));
         self.check_bytes(bytes_max)
     }
 
@@ -351,7 +351,7 @@ impl Tables {
             has_result: false,
             is_read: false,
             shows_errors: false,
-            state: State::Open,
+            state: TableState::Open,
             least_read: usize::MAX,
         });
         self.tables.len() - 1
@@ -380,7 +380,7 @@ impl Tables {
         self.active.push(Active { table, member: self.members.len(), lowest, stamp, open: Vec::new() });
         self.members.push(Member { table, call });
         let table = &mut self.tables[table];
-        (table.state, table.least_read, table.is_read) = (State::Active(lowest), usize::MAX, false);
+        (table.state, table.least_read, table.is_read) = (TableState::Active(lowest), usize::MAX, false);
         self.rounds += 1;
     }
 
@@ -415,7 +415,7 @@ impl Tables {
         let active = &self.active[place];
         let (table, member) = (active.table, active.member);
         if active.lowest < place {
-            self.tables[table].state = State::Waiting(member);
+            self.tables[table].state = TableState::Waiting(member);
             let done = self.active.pop().expect("a call is in progress");
             let around = self.active.last_mut().expect("it depends on a call below");
             around.lowest = around.lowest.min(done.lowest);
@@ -469,7 +469,7 @@ impl Tables {
         let stamp = Stamp { changes, resets: self.resets };
         let active = self.active.last_mut().expect("a call is in progress");
         for Member { table, .. } in self.members.drain(active.member + 1..) {
-            self.tables[table].state = State::Open;
+            self.tables[table].state = TableState::Open;
             active.open.push(table);
         }
         let table = &mut self.tables[active.table];
@@ -484,13 +484,13 @@ impl Tables {
         let has_several = self.members.len() > active.member + 1;
         for Member { table, .. } in self.members.drain(active.member..) {
             let table = &mut self.tables[table];
-            table.state = State::Complete(active.stamp);
+            table.state = TableState::Complete(active.stamp);
             if has_several {
                 table.answers.sort_by_cached_key(|answer| key_of_answer(&answer.values, &answer.result));
             }
         }
         for table in active.open {
-            if self.tables[table].state == State::Open {
+            if self.tables[table].state == TableState::Open {
                 self.empty(table);
             }
         }
@@ -515,7 +515,7 @@ impl Tables {
             return Some(rows.answer(number, variables));
         }
         let answer = &table.answers[number];
-        let sees_errors = !table.has_result && (table.shows_errors || matches!(table.state, State::Complete(_)));
+        let sees_errors = !table.has_result && (table.shows_errors || matches!(table.state, TableState::Complete(_)));
         if !sees_errors && names::is_error(&answer.result) && !names::is_overflow(&answer.result) {
             return None;
         }
@@ -532,7 +532,7 @@ impl Tables {
         let left: Vec<usize> = self.members.drain(first.member..).map(|member| member.table).collect();
         let open: Vec<usize> = self.active.drain(depth..).flat_map(|active| active.open).collect();
         for table in left.into_iter().chain(open) {
-            if !matches!(self.tables[table].state, State::Complete(_)) {
+            if !matches!(self.tables[table].state, TableState::Complete(_)) {
                 self.empty(table);
             }
         }
@@ -545,7 +545,7 @@ impl Tables {
         table.answers.clear();
         table.known.clear();
         (table.has_result, table.is_read, table.shows_errors) = (false, false, false);
-        table.state = State::Open;
+        table.state = TableState::Open;
     }
 
     fn clear(&mut self) {

@@ -208,13 +208,13 @@ fn subjects_of(space: &SharedSpace, relation: &str, source: &mut VariableSource)
 }
 
 /// An expression whose children's types are being found.
-struct Open<'a> {
+struct OpenTyping<'a> {
     atom: &'a Atom,
     children: &'a [Atom],
     types: Vec<Vec<AtomType>>,
 }
 
-impl<'a> Open<'a> {
+impl<'a> OpenTyping<'a> {
     /// The child whose types are still to be found. What a head without types is applied to needs none: large data
     /// is not looked into.
     fn next_child(&self) -> Option<&'a Atom> {
@@ -259,14 +259,14 @@ fn known_types(
     remembered: &mut Remembered,
     source: &mut VariableSource,
 ) -> Vec<AtomType> {
-    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut open: Vec<OpenTyping<'_>> = Vec::new();
     let mut current = atom;
     loop {
         let mut found = match current {
             Atom::Expression(expression) if !expression.is_empty() => {
                 let known = remembered.met(expression.children());
                 if known.is_none() {
-                    open.push(Open { atom: current, children: expression.children(), types: Vec::new() });
+                    open.push(OpenTyping { atom: current, children: expression.children(), types: Vec::new() });
                 }
                 known
             }
@@ -378,7 +378,7 @@ fn add_supertypes(space: &SharedSpace, types: &mut Vec<Atom>, source: &mut Varia
 
 fn expression_types(
     space: &SharedSpace,
-    expression: &Open<'_>,
+    expression: &OpenTyping<'_>,
     declarations: Option<&mut Declarations>,
     source: &mut VariableSource,
 ) -> Vec<AtomType> {
@@ -427,7 +427,7 @@ fn tuple_types(head: &[AtomType], arguments: &[Vec<AtomType>]) -> Vec<Atom> {
 /// Applies a function type to arguments of these types: its return type for each way in which they agree, or the
 /// error of the first argument that does not.
 fn apply_function_type(
-    expression: &Open<'_>,
+    expression: &OpenTyping<'_>,
     function: &Atom,
     arguments: &[Vec<AtomType>],
     found: &mut Vec<AtomType>,

@@ -30,7 +30,7 @@ const WAYS_MAX: usize = 64;
 /// The atoms of a space that are not rows.
 #[derive(Clone, Default)]
 pub struct PatternTree {
-    nodes: Vec<Node>,
+    nodes: Vec<PatternNode>,
     free_nodes: Vec<u32>,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
@@ -39,8 +39,8 @@ pub struct PatternTree {
 }
 
 #[derive(Clone, Default)]
-struct Node {
-    steps: FxHashMap<Step, u32>,
+struct PatternNode {
+    steps: FxHashMap<PathStep, u32>,
     anything: Option<u32>,
     entries: Vec<u32>,
 }
@@ -57,7 +57,7 @@ struct Entry {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Step {
+enum PathStep {
     /// A leaf, by equality of matching.
     Leaf(Leaf),
     /// An expression of this many children begins.
@@ -310,7 +310,7 @@ impl PatternTree {
     pub(crate) fn behind(&self, prefix: &Stored) -> Vec<FoundPattern<'_>> {
         let length = prefix.atom.children().unwrap_or_default().len();
         let root = self.nodes.first().into_iter().flat_map(|root| &root.steps);
-        let longer = root.filter(|(step, _)| matches!(step, Step::Open(found) if *found > length));
+        let longer = root.filter(|(step, _)| matches!(step, PathStep::Open(found) if *found > length));
         let begins = longer.filter_map(|(_, &node)| {
             let mut steps = steps_of(&prefix.atom).skip(1);
             steps.try_fold(node, |node, step| self.nodes[node as usize].target(step.as_ref()))
@@ -344,9 +344,9 @@ impl PatternTree {
                 }
                 // A snapshot knows fewer terms than the dictionary with which the query was prepared.
                 PatternPart::Key(key) if key.number() as usize >= terms.len() => return !edges.steps.is_empty(),
-                PatternPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
+                PatternPart::Open(length) => edges.steps.get(&PathStep::Open(*length as usize)),
                 PatternPart::Key(key) => match terms.atom(*key) {
-                    Atom::Expression(expression) => return edges.steps.contains_key(&Step::Open(expression.len())),
+                    Atom::Expression(expression) => return edges.steps.contains_key(&PathStep::Open(expression.len())),
                     leaf => step_of(leaf).and_then(|step| edges.steps.get(&step)),
                 },
             };
@@ -386,9 +386,9 @@ impl PatternTree {
                     true => None,
                     false => return true,
                 },
-                PatternPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
+                PatternPart::Open(length) => edges.steps.get(&PathStep::Open(*length as usize)),
                 PatternPart::Key(key) => match terms.atom(*key) {
-                    Atom::Expression(expression) if edges.steps.contains_key(&Step::Open(expression.len())) => {
+                    Atom::Expression(expression) if edges.steps.contains_key(&PathStep::Open(expression.len())) => {
                         return true;
                     }
                     leaf => step_of(leaf).and_then(|step| edges.steps.get(&step)),
@@ -401,7 +401,7 @@ impl PatternTree {
 
     fn path_to(&mut self, stored: &Stored) -> u32 {
         if self.nodes.is_empty() {
-            self.nodes.push(Node::default());
+            self.nodes.push(PatternNode::default());
         }
         let mut node = 0;
         for step in steps_of(&stored.atom) {
@@ -414,9 +414,9 @@ impl PatternTree {
     }
 
     /// A new node at the end of a new edge.
-    fn grow(&mut self, from: u32, step: Option<Step>) -> u32 {
+    fn grow(&mut self, from: u32, step: Option<PathStep>) -> u32 {
         let next = self.free_nodes.pop().unwrap_or_else(|| {
-            self.nodes.push(Node::default());
+            self.nodes.push(PatternNode::default());
             u32::try_from(self.nodes.len() - 1).expect("a tree has fewer than 2^32 nodes")
         });
         let edges = &mut self.nodes[from as usize];
@@ -474,8 +474,8 @@ impl TreePaths {
     }
 }
 
-impl Node {
-    fn target(&self, step: Option<&Step>) -> Option<u32> {
+impl PatternNode {
+    fn target(&self, step: Option<&PathStep>) -> Option<u32> {
         match step {
             Some(step) => self.steps.get(step).copied(),
             None => self.anything,
@@ -495,7 +495,7 @@ impl Node {
     /// Goes past one subterm of the tree, whatever it is.
     fn skip(&self, cursor: u32, skip: usize, work: &mut Vec<(u32, u32, usize)>) {
         for (step, &node) in &self.steps {
-            let inside = if let Step::Open(length) = step { *length } else { 0 };
+            let inside = if let PathStep::Open(length) = step { *length } else { 0 };
             work.push((node, cursor, skip - 1 + inside));
         }
         work.extend(self.anything.map(|node| (node, cursor, skip - 1)));
@@ -505,7 +505,7 @@ impl Node {
     fn skip_some(&self, cursor: u32, skip: usize, most: usize, work: &mut Vec<(u32, u32, usize)>) -> bool {
         work.extend(self.anything.map(|node| (node, cursor, skip - 1)));
         for (step, &node) in self.steps.iter().take(most) {
-            let inside = if let Step::Open(length) = step { *length } else { 0 };
+            let inside = if let PathStep::Open(length) = step { *length } else { 0 };
             work.push((node, cursor, skip - 1 + inside));
         }
         self.steps.len() <= most
@@ -514,7 +514,7 @@ impl Node {
     /// The ways past one subterm of the tree, but for what may stand for anything.
     fn skip_to(&self, at: usize, skip: usize, ways: &mut TreePaths) {
         for (step, &node) in &self.steps {
-            let inside = if let Step::Open(length) = step { *length } else { 0 };
+            let inside = if let PathStep::Open(length) = step { *length } else { 0 };
             ways.add(node, at, skip - 1 + inside);
         }
     }
@@ -566,19 +566,19 @@ impl<'a> Cursors<'a> {
 }
 
 /// The step that a subterm begins with; `None` for what may stand for anything.
-fn step_of(atom: &Atom) -> Option<Step> {
+fn step_of(atom: &Atom) -> Option<PathStep> {
     match atom {
         Atom::Variable(_) | Atom::Grounded(Grounded::Space(_)) => None,
-        Atom::Grounded(Grounded::State(_)) => Some(Step::Leaf(Leaf::State)),
-        Atom::Grounded(Grounded::Bindings(_)) => Some(Step::Leaf(Leaf::Bindings)),
-        Atom::Symbol(symbol) => Some(Step::Leaf(Leaf::Symbol(symbol.clone()))),
-        Atom::Grounded(_) => Some(Step::Leaf(Leaf::Value(atom.clone()))),
-        Atom::Expression(expression) => Some(Step::Open(expression.len())),
+        Atom::Grounded(Grounded::State(_)) => Some(PathStep::Leaf(Leaf::State)),
+        Atom::Grounded(Grounded::Bindings(_)) => Some(PathStep::Leaf(Leaf::Bindings)),
+        Atom::Symbol(symbol) => Some(PathStep::Leaf(Leaf::Symbol(symbol.clone()))),
+        Atom::Grounded(_) => Some(PathStep::Leaf(Leaf::Value(atom.clone()))),
+        Atom::Expression(expression) => Some(PathStep::Open(expression.len())),
     }
 }
 
 /// An atom as steps, in the order in which the tree reads it, as many as a path has.
-fn steps_of(atom: &Atom) -> impl Iterator<Item = Option<Step>> {
+fn steps_of(atom: &Atom) -> impl Iterator<Item = Option<PathStep>> {
     let mut work = vec![atom];
     let steps = std::iter::from_fn(move || {
         let atom = work.pop()?;

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-enum Step {
+enum PrintStep {
     Atom(Atom),
     Text(&'static str),
     LeaveState(SharedState),
@@ -157,15 +157,15 @@ impl Write for Beginning {
 impl fmt::Display for Atom {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut open_states: FxHashSet<usize> = FxHashSet::default();
-        let mut steps = vec![Step::Atom(self.clone())];
+        let mut steps = vec![PrintStep::Atom(self.clone())];
         while let Some(step) = steps.pop() {
             match step {
-                Step::Text(text) => formatter.write_str(text)?,
-                Step::LeaveState(state) => {
+                PrintStep::Text(text) => formatter.write_str(text)?,
+                PrintStep::LeaveState(state) => {
                     open_states.remove(&state.address());
                     formatter.write_char(')')?;
                 }
-                Step::Atom(atom) => print_atom(&atom, &mut steps, &mut open_states, formatter)?,
+                PrintStep::Atom(atom) => print_atom(&atom, &mut steps, &mut open_states, formatter)?,
             }
         }
         Ok(())
@@ -174,7 +174,7 @@ impl fmt::Display for Atom {
 
 fn print_atom(
     atom: &Atom,
-    steps: &mut Vec<Step>,
+    steps: &mut Vec<PrintStep>,
     open_states: &mut FxHashSet<usize>,
     formatter: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
@@ -183,23 +183,23 @@ fn print_atom(
         Atom::Variable(variable) => write!(formatter, "{variable}"),
         Atom::Grounded(Grounded::State(state)) => print_state(state, steps, open_states, formatter),
         Atom::Grounded(Grounded::Bindings(solution)) => {
-            steps.push(Step::Text(" }"));
+            steps.push(PrintStep::Text(" }"));
             for (index, (variable, value)) in solution.iter().enumerate().rev() {
-                let variable = Step::Atom(Atom::Variable(variable.clone()));
-                steps.extend([Step::Atom(value.clone()), Step::Text(" <- "), variable]);
+                let variable = PrintStep::Atom(Atom::Variable(variable.clone()));
+                steps.extend([PrintStep::Atom(value.clone()), PrintStep::Text(" <- "), variable]);
                 if index > 0 {
-                    steps.push(Step::Text(", "));
+                    steps.push(PrintStep::Text(", "));
                 }
             }
             formatter.write_str("{ ")
         }
         Atom::Grounded(value) => write!(formatter, "{value}"),
         Atom::Expression(expression) => {
-            steps.push(Step::Text(")"));
+            steps.push(PrintStep::Text(")"));
             for (index, child) in expression.children().iter().enumerate().rev() {
-                steps.push(Step::Atom(child.clone()));
+                steps.push(PrintStep::Atom(child.clone()));
                 if index > 0 {
-                    steps.push(Step::Text(" "));
+                    steps.push(PrintStep::Text(" "));
                 }
             }
             formatter.write_char('(')
@@ -209,15 +209,15 @@ fn print_atom(
 
 fn print_state(
     state: &SharedState,
-    steps: &mut Vec<Step>,
+    steps: &mut Vec<PrintStep>,
     open_states: &mut FxHashSet<usize>,
     formatter: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     if !open_states.insert(state.address()) {
         return formatter.write_str("(State ...)");
     }
-    steps.push(Step::LeaveState(state.clone()));
-    steps.push(Step::Atom(state.value()));
+    steps.push(PrintStep::LeaveState(state.clone()));
+    steps.push(PrintStep::Atom(state.value()));
     formatter.write_str("(State ")
 }
 

@@ -33,7 +33,7 @@ struct Branch {
 }
 
 #[derive(Default)]
-struct Search {
+struct SolutionSearch {
     asked: Vec<Goal>,
     branches: Vec<Branch>,
     found: Vec<Bindings>,
@@ -50,7 +50,7 @@ pub(crate) fn solve(
     if deferred.is_empty() {
         return vec![bindings];
     }
-    let mut search = Search::default();
+    let mut search = SolutionSearch::default();
     let root = root.map(|(space, pattern)| {
         search.asked.push(Goal { space: space.clone(), pattern: pattern.clone(), inside: None });
         0
@@ -103,7 +103,7 @@ impl Branch {
     }
 }
 
-impl Search {
+impl SolutionSearch {
     fn advance(&mut self, mut branch: Branch, source: &mut VariableSource) {
         let Some(Goal { space, pattern, inside }) = branch.goals.pop() else {
             return self.found.extend(std::iter::repeat_n(branch.bindings, branch.copies));

@@ -136,24 +136,24 @@ impl Output<'_> {
 }
 
 /// A run, and the keyspace that it belongs to.
-struct Found {
+struct FoundRun {
     keyspace: u32,
     name: RunName,
 }
 
 /// The runs of a manifest, oldest first.
-fn runs_of(manifest: &Manifest) -> Vec<Found> {
+fn runs_of(manifest: &Manifest) -> Vec<FoundRun> {
     let mut runs = Vec::new();
     for (number, space) in manifest.spaces.iter().enumerate() {
         let parts = space.base.iter().chain(space.first.iter().rev().flatten());
-        runs.extend(parts.map(|name| Found { keyspace: number as u32, name: name.clone() }));
+        runs.extend(parts.map(|name| FoundRun { keyspace: number as u32, name: name.clone() }));
     }
     runs
 }
 
 /// What the manifest may have been, by the files of runs; `None` if there are none.
-fn guess(disk: &dyn Disk, names: &[String]) -> Result<Option<(Manifest, Vec<Found>)>, SalvageError> {
-    let mut runs: Vec<(u64, Found)> = Vec::new();
+fn guess(disk: &dyn Disk, names: &[String]) -> Result<Option<(Manifest, Vec<FoundRun>)>, SalvageError> {
+    let mut runs: Vec<(u64, FoundRun)> = Vec::new();
     let mut shapes: Vec<Option<KeyShape>> = Vec::new();
     let mut manifest = Manifest::new(journal::Identity::default());
     for name in names.iter().filter(|name| name.ends_with(".run")) {
@@ -171,7 +171,7 @@ fn guess(disk: &dyn Disk, names: &[String]) -> Result<Option<(Manifest, Vec<Foun
         let at = footer.last_key.at as usize;
         let last_key = bytes[at..at + footer.last_key.bytes as usize].to_vec();
         let name = RunName { name: name.clone(), first_key: Vec::new(), last_key };
-        runs.push((footer.last_sequence, Found { keyspace: header.keyspace, name }));
+        runs.push((footer.last_sequence, FoundRun { keyspace: header.keyspace, name }));
     }
     runs.sort_by(|one, other| (one.0, &one.1.name.name).cmp(&(other.0, &other.1.name.name)));
     manifest.log = names.iter().filter_map(|name| log::number_of(name)).min().unwrap_or(1);
@@ -188,7 +188,7 @@ fn space(number: usize, shape: Option<KeyShape>) -> crate::manifest::Space {
 fn carry_run(
     disk: &dyn Disk,
     manifest: &Manifest,
-    found: &Found,
+    found: &FoundRun,
     keyspaces: &[Keyspace],
     out: &mut Output<'_>,
     salvaged: &mut Salvaged,

@@ -1,7 +1,7 @@
 //! The search for derivations, the shortest first.
 
 use super::goals::{Alternatives, Goal, alternatives, alternatives_of_test};
-use super::tree::{Derivation, Ground, Node, ROOT, trees};
+use super::tree::{Derivation, DerivationNode, Ground, ROOT, trees};
 use crate::names;
 use rustc_hash::FxHashMap;
 use space::{
@@ -47,17 +47,17 @@ pub struct NearMiss {
 }
 
 #[derive(Clone)]
-struct State {
+struct SearchState {
     /// What is left, the next one last.
     goals: Vec<Goal>,
     bindings: Bindings,
-    nodes: Vec<Node>,
+    nodes: Vec<DerivationNode>,
 }
 
 struct Search<'a> {
     space: &'a SharedSpace,
     source: &'a mut VariableSource,
-    states: Vec<Option<State>>,
+    states: Vec<Option<SearchState>>,
     /// The states to take up: by how many nodes they have, then by when they were met.
     queue: BinaryHeap<Reverse<(usize, usize)>>,
     /// How often a state with these goals was taken up.
@@ -89,11 +89,11 @@ pub fn derivations(
 }
 
 /// What a search begins with.
-fn beginning(goal: &Atom) -> State {
+fn beginning(goal: &Atom) -> SearchState {
     let (mut goals, mut nodes) = (Vec::new(), Vec::new());
     match (goal.children(), conjunction(goal)) {
         (_, Some(patterns)) => {
-            nodes.push(Node { parent: ROOT, conclusion: goal.clone(), ground: Ground::Conjunction });
+            nodes.push(DerivationNode { parent: ROOT, conclusion: goal.clone(), ground: Ground::Conjunction });
             // The next one is the last.
             goals.extend(patterns.iter().rev().map(|pattern| Goal::Fact { pattern: pattern.clone(), parent: 0 }));
         }
@@ -102,7 +102,7 @@ fn beginning(goal: &Atom) -> State {
         }
         _ => goals.push(Goal::Fact { pattern: goal.clone(), parent: ROOT }),
     }
-    State { goals, bindings: Bindings::default(), nodes }
+    SearchState { goals, bindings: Bindings::default(), nodes }
 }
 
 impl Search<'_> {
@@ -129,7 +129,7 @@ impl Search<'_> {
         }
     }
 
-    fn put(&mut self, state: State) {
+    fn put(&mut self, state: SearchState) {
         if state.nodes.len() > NODES_MAX {
             self.outcome.is_given_up = true;
             return;
@@ -139,7 +139,7 @@ impl Search<'_> {
     }
 
     /// Replaces a goal by what it takes.
-    fn take(&mut self, state: State, goal: Goal) {
+    fn take(&mut self, state: SearchState, goal: Goal) {
         match goal {
             Goal::Value { expression, result, parent } => {
                 let [expression, result] = [expression, result].map(|atom| state.bindings.resolve(&atom));
@@ -149,7 +149,7 @@ impl Search<'_> {
             Goal::Same { left, right } => {
                 let lacking = || Atom::expression([Atom::symbol("=="), left.clone(), right.clone()]);
                 match self.unified(&state.bindings, &left, &right) {
-                    Some(bindings) => self.put(State { bindings, ..state }),
+                    Some(bindings) => self.put(SearchState { bindings, ..state }),
                     None => self.miss(&state, &lacking()),
                 }
             }
@@ -176,7 +176,7 @@ impl Search<'_> {
     }
 
     /// Goes on with each of some lists of goals; of a test that was decided, a node says so.
-    fn replace(&mut self, state: State, found: Result<Alternatives, String>, decided: Option<(Atom, usize)>) {
+    fn replace(&mut self, state: SearchState, found: Result<Alternatives, String>, decided: Option<(Atom, usize)>) {
         match found {
             Ok(found) if found.is_empty() => {
                 if let Some((tested, _)) = decided {
@@ -202,7 +202,7 @@ impl Search<'_> {
         }
     }
 
-    fn take_fact(&mut self, state: State, pattern: &Atom, parent: usize) {
+    fn take_fact(&mut self, state: SearchState, pattern: &Atom, parent: usize) {
         let pattern = state.bindings.resolve(pattern);
         let found = self.space.query(&pattern, self.source);
         if found.is_empty() {
@@ -215,7 +215,7 @@ impl Search<'_> {
         }
     }
 
-    fn take_call(&mut self, state: State, (call, result): (&Atom, &Atom), parent: usize) {
+    fn take_call(&mut self, state: SearchState, (call, result): (&Atom, &Atom), parent: usize) {
         let call = state.bindings.resolve(call);
         let asked = Atom::expression([Atom::symbol(names::EQUAL), call.clone(), Atom::variable("body")]);
         let mut has_rule = false;
@@ -226,7 +226,7 @@ impl Search<'_> {
             has_rule = true;
             let conclusion = Atom::expression([Atom::symbol(names::EQUAL), call.clone(), result.clone()]);
             let ground = Ground::Rule(named(&candidate));
-            let mut next = with_node(State { bindings, ..state.clone() }, conclusion, ground, parent);
+            let mut next = with_node(SearchState { bindings, ..state.clone() }, conclusion, ground, parent);
             let parent = next.nodes.len() - 1;
             next.goals.push(Goal::Value { expression: body.clone(), result: result.clone(), parent });
             self.put(next);
@@ -236,7 +236,7 @@ impl Search<'_> {
         }
         // It stays as it is: what would make it another result is a rule.
         match self.unified(&state.bindings, &call, result) {
-            Some(bindings) => self.put(State { bindings, ..state }),
+            Some(bindings) => self.put(SearchState { bindings, ..state }),
             None => self.miss(&state, &Atom::expression([Atom::symbol(names::EQUAL), call, result.clone()])),
         }
     }
@@ -247,12 +247,13 @@ impl Search<'_> {
     }
 
     /// Notes that a goal failed.
-    fn miss(&mut self, state: &State, lacking: &Atom) {
-        let rule = |node: &Node| match &node.ground {
+    fn miss(&mut self, state: &SearchState, lacking: &Atom) {
+        let rule = |node: &DerivationNode| match &node.ground {
             Ground::Rule(rule) => Some(rule.clone()),
             _ => None,
         };
-        let fact = |node: &Node| (node.ground == Ground::Fact).then(|| state.bindings.resolve(&node.conclusion));
+        let fact =
+            |node: &DerivationNode| (node.ground == Ground::Fact).then(|| state.bindings.resolve(&node.conclusion));
         let miss = NearMiss {
             rules: state.nodes.iter().filter_map(rule).collect(),
             found: state.nodes.iter().filter_map(fact).collect(),
@@ -272,13 +273,13 @@ impl Search<'_> {
     }
 }
 
-fn with_node(mut state: State, conclusion: Atom, ground: Ground, parent: usize) -> State {
-    state.nodes.push(Node { parent, conclusion, ground });
+fn with_node(mut state: SearchState, conclusion: Atom, ground: Ground, parent: usize) -> SearchState {
+    state.nodes.push(DerivationNode { parent, conclusion, ground });
     state
 }
 
 /// What tells a state apart: what is left to do, and what it does to what was asked.
-fn identity(state: &State, next: &Goal, asked: &Atom) -> Vec<u8> {
+fn identity(state: &SearchState, next: &Goal, asked: &Atom) -> Vec<u8> {
     let mut atoms = vec![state.bindings.resolve(asked)];
     let mut bytes = Vec::new();
     for goal in state.goals.iter().chain([next]) {

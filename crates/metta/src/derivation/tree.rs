@@ -29,7 +29,7 @@ pub enum Ground {
 
 /// A part of a derivation while it is searched for.
 #[derive(Clone)]
-pub(super) struct Node {
+pub(super) struct DerivationNode {
     pub(super) parent: usize,
     pub(super) conclusion: Atom,
     pub(super) ground: Ground,
@@ -39,7 +39,7 @@ pub(super) struct Node {
 pub(super) const ROOT: usize = usize::MAX;
 
 /// The trees of nodes that follow their parents, with what is bound put in.
-pub(super) fn trees(nodes: &[Node], bindings: &Bindings) -> Vec<Derivation> {
+pub(super) fn trees(nodes: &[DerivationNode], bindings: &Bindings) -> Vec<Derivation> {
     let mut made: Vec<Option<Derivation>> = nodes
         .iter()
         .map(|node| {

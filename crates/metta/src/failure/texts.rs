@@ -57,11 +57,11 @@ pub(crate) struct Text {
 }
 
 /// The rules of each word, in their order; those without a word are listed under `None`.
-type RulesByWord = FxHashMap<Option<String>, Vec<Rule>>;
+type RulesByWord = FxHashMap<Option<String>, Vec<TextRule>>;
 
 /// A rule of a text: its form by its number, its left and its right side.
 #[derive(Clone, Copy)]
-struct Rule {
+struct TextRule {
     form: usize,
     left: NodeId,
     body: NodeId,
@@ -101,12 +101,12 @@ impl Text {
         &self.parsed().tree
     }
 
-    fn form(&self, rule: Rule) -> &Form {
+    fn form(&self, rule: TextRule) -> &Form {
         &self.tree().forms()[rule.form]
     }
 
     /// The rules whose left sides have this word at their heads.
-    fn rules_named(&self, name: Option<&str>) -> &[Rule] {
+    fn rules_named(&self, name: Option<&str>) -> &[TextRule] {
         let by_name = self.by_name.get_or_init(|| {
             let mut by_name = RulesByWord::default();
             for rule in rules_of(self.tree()) {
@@ -118,7 +118,7 @@ impl Text {
     }
 
     /// The rules in whose right sides something is written with this word at its head.
-    fn rules_that_write(&self, head: Option<&str>) -> &[Rule] {
+    fn rules_that_write(&self, head: Option<&str>) -> &[TextRule] {
         let by_part = self.by_part.get_or_init(|| {
             let mut by_part = RulesByWord::default();
             for rule in rules_of(self.tree()) {
@@ -333,10 +333,10 @@ fn error_patterns(tree: &SyntaxTree, body: NodeId) -> Vec<NodeId> {
 }
 
 /// The rules that a tree states.
-fn rules_of(tree: &SyntaxTree) -> impl Iterator<Item = Rule> {
+fn rules_of(tree: &SyntaxTree) -> impl Iterator<Item = TextRule> {
     tree.forms().iter().enumerate().filter_map(|(number, form)| match tree.kind(form.node) {
         NodeKind::Expression(&[head, left, body]) if !form.bang => {
-            (tree.kind(head) == NodeKind::Word(names::EQUAL)).then_some(Rule { form: number, left, body })
+            (tree.kind(head) == NodeKind::Word(names::EQUAL)).then_some(TextRule { form: number, left, body })
         }
         _ => None,
     })
@@ -351,7 +351,7 @@ fn nodes_of(tree: &SyntaxTree, node: NodeId) -> impl Iterator<Item = NodeId> {
 }
 
 /// A rule whose left side unifies with a call.
-fn located(text: &Rc<Text>, rule: Rule, call: &Atom, program: &mut Program) -> Option<Located> {
+fn located(text: &Rc<Text>, rule: TextRule, call: &Atom, program: &mut Program) -> Option<Located> {
     let words = program.tokenizer_of(text.module)?;
     let form = text.form(rule);
     let whole = read_atom(text.tree(), form.node, words);

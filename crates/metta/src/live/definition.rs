@@ -58,7 +58,7 @@ pub struct Top {
 }
 
 /// A definition, taken apart.
-pub(super) struct Shape {
+pub(super) struct DefinitionShape {
     /// All patterns that must match, as one query.
     pub(super) pattern: Atom,
     /// Patterns that must have an answer, or none.
@@ -72,7 +72,7 @@ pub(super) struct Shape {
     pub(super) query: Option<DeltaQuery>,
 }
 
-impl Shape {
+impl DefinitionShape {
     /// Takes a definition apart, whose patterns ask a space.
     pub(super) fn of(definition: &LiveDefinition, space: &SharedSpace) -> Result<Self, LiveError> {
         let LiveDefinition { pattern, template, aggregate, key, .. } = definition;

@@ -6,7 +6,7 @@
 //! 3. What is made of the answers is kept by [key](super::groups).
 
 use super::change::{AnswerChange, SignedTuple, filled_with, identity, paired};
-use super::definition::{LiveDefinition, Shape, patterns_of};
+use super::definition::{DefinitionShape, LiveDefinition, patterns_of};
 use super::error::LiveError;
 use super::groups::Groups;
 use super::held::Held;
@@ -33,7 +33,7 @@ pub struct LiveStatistics {
 
 /// A query whose answers are kept up to date.
 pub struct LiveQuery {
-    shape: Shape,
+    shape: DefinitionShape,
     space: SharedSpace,
     /// The spaces that its answers are from: the space and those that it imports.
     spaces: Vec<SharedSpace>,
@@ -54,7 +54,7 @@ impl LiveQuery {
     /// It asks for something that cannot be kept up to date.
     pub fn new(definition: &LiveDefinition, space: &SharedSpace, variables: u64) -> Result<Self, LiveError> {
         let spaces = looked_at(space);
-        let mut query = Self::of_shape(Shape::of(definition, space)?, definition, (space, spaces));
+        let mut query = Self::of_shape(DefinitionShape::of(definition, space)?, definition, (space, spaces));
         let found = query.find(AnswersAt::Now, &mut SignedRows::default());
         if found.is_none() {
             query.held = Some(Held::of(query.asked_again(variables)));
@@ -68,7 +68,7 @@ impl LiveQuery {
     /// # Errors
     /// It cannot.
     pub(super) fn check(definition: &LiveDefinition, space: &SharedSpace) -> Result<(), LiveError> {
-        Shape::of(definition, space).map(drop)
+        DefinitionShape::of(definition, space).map(drop)
     }
 
     /// Its answers as they were before these rows changed, which no commit has yet.
@@ -77,7 +77,7 @@ impl LiveQuery {
             return self.known();
         }
         let found = self.find(AnswersAt::Before, rows).unwrap_or_default();
-        let Shape { body, wanted, .. } = &self.shape;
+        let DefinitionShape { body, wanted, .. } = &self.shape;
         found
             .into_iter()
             .map(|(values, count)| AnswerChange::signed(filled_with(body, wanted, values), count))
@@ -93,14 +93,19 @@ impl LiveQuery {
             return Err(LiveError::Rules { call: names::brief(&definition.pattern), reason });
         }
         let (definition, derived) = (LiveRules::definition(definition), rules.derived());
-        let mut query = Self::of_shape(Shape::of(&definition, derived)?, &definition, (derived, vec![derived.clone()]));
+        let mut query =
+            Self::of_shape(DefinitionShape::of(&definition, derived)?, &definition, (derived, vec![derived.clone()]));
         query.is_of_rules = true;
         let found = query.in_order();
         query.begin_groups(Some(found));
         Ok(query)
     }
 
-    fn of_shape(shape: Shape, definition: &LiveDefinition, (space, spaces): (&SharedSpace, Vec<SharedSpace>)) -> Self {
+    fn of_shape(
+        shape: DefinitionShape,
+        definition: &LiveDefinition,
+        (space, spaces): (&SharedSpace, Vec<SharedSpace>),
+    ) -> Self {
         let key = definition.key.iter().filter_map(|name| shape.wanted.iter().position(|known| known == name));
         let key = key.collect();
         let groups = definition.aggregate.as_ref().map(|aggregate| Groups::new(aggregate, &shape.body, &shape.wanted));
@@ -154,7 +159,7 @@ impl LiveQuery {
         space: &SharedSpace,
         snapshot: &Snapshot,
     ) -> Result<Option<Vec<AnswerChange>>, LiveError> {
-        let mut shape = Shape::of(definition, space)?;
+        let mut shape = DefinitionShape::of(definition, space)?;
         let mut answers = SignedAnswers::default();
         let found = shape.query.as_mut().and_then(|query| query.find_all(snapshot, &mut answers));
         let made = |(values, count): (Vec<Atom>, i64)| {
@@ -232,7 +237,7 @@ impl LiveQuery {
     fn asked_again(&self, numbered: u64) -> Vec<SignedTuple> {
         let mut source = VariableSource::default();
         source.advance_to(numbered);
-        let Shape { pattern, absences, tests, wanted, .. } = &self.shape;
+        let DefinitionShape { pattern, absences, tests, wanted, .. } = &self.shape;
         let bound = variables(pattern);
         let mut found = Vec::new();
         for solution in self.space.query(pattern, &mut source) {
@@ -251,7 +256,7 @@ impl LiveQuery {
     }
 
     fn changes(&self, changed: Vec<SignedTuple>) -> Vec<AnswerChange> {
-        let Shape { body, wanted, .. } = &self.shape;
+        let DefinitionShape { body, wanted, .. } = &self.shape;
         paired(changed, &self.key, |values| filled_with(body, wanted, values))
     }
 }

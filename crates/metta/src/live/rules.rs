@@ -34,14 +34,14 @@ pub struct LiveRules {
     space: SharedSpace,
     library: SharedSpace,
     derived: SharedSpace,
-    state: State,
+    state: RuleState,
     /// What the last commit has changed in the rows of the goal.
     changed: SignedRows,
     statistics: LiveDatalogStatistics,
     was_found_anew: bool,
 }
 
-enum State {
+enum RuleState {
     Followed(Box<Followed>),
     /// Following has stopped, for a reason; these were the rows of the goal.
     Stopped(&'static str, Vec<Vec<Term>>),
@@ -92,7 +92,7 @@ impl LiveRules {
             space,
             library,
             derived,
-            state: State::Stopped("", Vec::new()),
+            state: RuleState::Stopped("", Vec::new()),
             changed: SignedRows::default(),
             statistics: LiveDatalogStatistics::default(),
             was_found_anew: false,
@@ -101,7 +101,7 @@ impl LiveRules {
         let mut source = VariableSource::default();
         source.advance_to(program.variables_numbered());
         let followed = made.follow(&mut source).map_err(refused)?;
-        made.state = State::Followed(Box::new(followed));
+        made.state = RuleState::Followed(Box::new(followed));
         Ok(made)
     }
 
@@ -127,7 +127,7 @@ impl LiveRules {
 
     /// What the answers depend on now.
     pub fn sources(&self) -> Vec<LiveSource> {
-        let State::Followed(followed) = &self.state else { return vec![LiveSource::Anything] };
+        let RuleState::Followed(followed) = &self.state else { return vec![LiveSource::Anything] };
         let Followed { datalog, spaces, .. } = &**followed;
         let all: Vec<SharedSpace> = spaces.iter().chain(datalog.fact_spaces()).cloned().collect();
         LiveSource::of(datalog.heads().chain(heads_of_rules()), &all)
@@ -135,7 +135,7 @@ impl LiveRules {
 
     /// Why following has stopped, if it has.
     pub fn stopped(&self) -> Option<&'static str> {
-        if let State::Stopped(why, _) = &self.state { Some(why) } else { None }
+        if let RuleState::Stopped(why, _) = &self.state { Some(why) } else { None }
     }
 
     /// Whether the last commit had it read its rules again: what it depends on may be something else now.
@@ -151,7 +151,7 @@ impl LiveRules {
     /// What was done to keep them up to date.
     pub fn statistics(&self) -> LiveDatalogStatistics {
         let mut all = self.statistics;
-        if let State::Followed(followed) = &self.state {
+        if let RuleState::Followed(followed) = &self.state {
             all.add(&followed.datalog.statistics());
         }
         all
@@ -165,7 +165,7 @@ impl LiveRules {
         source.advance_to(variables);
         let may_differ = has_modules || rows.open_spaces().next().is_some() || touches(rows, &heads_of_rules());
         let is_as_it_was = !may_differ || self.has_rules_as_followed(&mut source);
-        let State::Followed(followed) = &mut self.state else { return self.find_anew(&mut source) };
+        let RuleState::Followed(followed) = &mut self.state else { return self.find_anew(&mut source) };
         if !is_as_it_was {
             return self.find_anew(&mut source);
         }
@@ -182,22 +182,22 @@ impl LiveRules {
     fn find_anew(&mut self, source: &mut VariableSource) -> LiveRulesUpdate {
         self.was_found_anew = true;
         let (was_stopped, before) = match &mut self.state {
-            State::Followed(followed) => {
+            RuleState::Followed(followed) => {
                 self.statistics.add(&followed.datalog.statistics());
                 (false, followed.datalog.goal())
             }
-            State::Stopped(_, before) => (true, std::mem::take(before)),
+            RuleState::Stopped(_, before) => (true, std::mem::take(before)),
         };
         match self.follow(source) {
             Err(why) => {
                 let is_news = self.stopped() != Some(why);
-                self.state = State::Stopped(why, before);
+                self.state = RuleState::Stopped(why, before);
                 if is_news { LiveRulesUpdate::Stopped(why) } else { LiveRulesUpdate::Same }
             }
             Ok(followed) => {
                 let now = followed.datalog.goal();
                 self.changed = LiveDatalog::difference(&self.derived, &before, &now);
-                self.state = State::Followed(Box::new(followed));
+                self.state = RuleState::Followed(Box::new(followed));
                 match (was_stopped, self.changed.is_empty()) {
                     (true, _) => LiveRulesUpdate::GoesOn,
                     (false, true) => LiveRulesUpdate::Same,
@@ -235,7 +235,7 @@ impl LiveRules {
 impl LiveRules {
     /// Whether rules, declared types and imports are those that are followed.
     fn has_rules_as_followed(&self, source: &mut VariableSource) -> bool {
-        let State::Followed(followed) = &self.state else { return false };
+        let RuleState::Followed(followed) = &self.state else { return false };
         followed.has_spaces(&self.space) && followed.rules == self.rules_of(&followed.functions, source)
     }
 

@@ -17,8 +17,8 @@ use std::rc::Rc;
 pub(super) struct Candidates {
     /// What the atoms were read from.
     pub(super) version: SpaceVersion,
-    pub(super) parts: Box<[Part]>,
-    pub(super) steps: Box<[Step]>,
+    pub(super) parts: Box<[MatchedPart]>,
+    pub(super) steps: Box<[MatchStep]>,
     /// The new variables of the pattern that some atom leaves unbound, the oldest first. All answers share them.
     pub(super) cells: Box<[NewVariable]>,
     /// The grounded values in the parts that are no words.
@@ -56,7 +56,7 @@ pub(super) struct NewVariable {
 
 /// What has to be so for an atom to match.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(super) enum MatchStep {
     /// A new variable is the one that was made for all answers.
     SetShared { slot: u16, input: u16 },
     /// What the pattern holds, by its place among the slots that are read, matches a part.
@@ -71,7 +71,7 @@ pub(super) enum Step {
 
 /// A part of an atom, or of the pattern where a variable of the atom faces it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part {
+pub(super) enum MatchedPart {
     /// A symbol, a truth value or a small integer.
     Word(Ref),
     /// Another grounded value, by its place.

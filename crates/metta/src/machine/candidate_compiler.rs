@@ -10,7 +10,8 @@
 
 use super::Machine;
 use super::candidate_code::{
-    CandidateAtom, CandidatePath, CandidateSwitch, Candidates, Filter, List, NO_KEY, NewVariable, Part, Step, word_key,
+    CandidateAtom, CandidatePath, CandidateSwitch, Candidates, Filter, List, MatchStep, MatchedPart, NO_KEY,
+    NewVariable, word_key,
 };
 use super::code::{Query, QueryPart, Slot};
 use super::values::Values;
@@ -182,8 +183,8 @@ struct Compiler<'a> {
     terms: &'a Terms,
     /// The slots of the new variables of the pattern, and their names.
     fresh: &'a [(Slot, u32)],
-    parts: Vec<Part>,
-    steps: Vec<Step>,
+    parts: Vec<MatchedPart>,
+    steps: Vec<MatchStep>,
     cells: Vec<NewVariable>,
     constants: Vec<Atom>,
     /// Which variables of the atom at hand were met.
@@ -191,7 +192,7 @@ struct Compiler<'a> {
     /// Which new variables of the pattern are there.
     is_set: Vec<bool>,
     /// The steps of the atom at hand that come first.
-    shared: Vec<Step>,
+    shared: Vec<MatchStep>,
     /// How many slots the pattern is read from.
     slots: usize,
 }
@@ -246,7 +247,7 @@ impl Compiler<'_> {
                 let own = variable.id() as u16;
                 let is_first = !std::mem::replace(&mut self.is_known[usize::from(own)], true);
                 let at = self.write(pattern, None)?;
-                self.steps.push(Step::MatchOwn { own, at, is_first });
+                self.steps.push(MatchStep::MatchOwn { own, at, is_first });
             }
             (_, Atom::Grounded(_)) if !stored.is_rigid() => return Err(NoCode::Unfit),
             _ if pattern.is_rigid() && stored.is_rigid() => return Ok(pattern == stored),
@@ -260,7 +261,7 @@ impl Compiler<'_> {
     }
 
     /// The step for a slot or a new variable of the pattern that faces a part of the atom, given where that part begins.
-    fn facing(&mut self, number: u64, is_variable: bool) -> impl Fn(u32) -> Step + use<> {
+    fn facing(&mut self, number: u64, is_variable: bool) -> impl Fn(u32) -> MatchStep + use<> {
         let input = number.checked_sub(SLOTS_FROM);
         let (slot, sets) = match input {
             Some(input) => (input as u16, false),
@@ -276,9 +277,9 @@ impl Compiler<'_> {
             }
         };
         move |at| match input {
-            Some(_) => Step::MatchInput { input: slot, at },
-            None if sets => Step::SetNew { slot, at },
-            None => Step::MatchNew { slot, at },
+            Some(_) => MatchStep::MatchInput { input: slot, at },
+            None if sets => MatchStep::SetNew { slot, at },
+            None => MatchStep::MatchNew { slot, at },
         }
     }
 
@@ -296,7 +297,7 @@ impl Compiler<'_> {
                 input
             }
         };
-        self.shared.push(Step::SetShared { slot, input });
+        self.shared.push(MatchStep::SetShared { slot, input });
     }
 
     /// Writes down an atom: a part of the one at hand, whose variables have these names, or else of the pattern. Gives where it
@@ -308,7 +309,8 @@ impl Compiler<'_> {
             let at = self.parts.len();
             match next {
                 Work::Close(begun) => {
-                    let (Part::Open { extent, .. } | Part::Term { extent, .. }) = &mut self.parts[begun] else {
+                    let (MatchedPart::Open { extent, .. } | MatchedPart::Term { extent, .. }) = &mut self.parts[begun]
+                    else {
                         unreachable!("an expression begins there")
                     };
                     *extent = (at - begun) as u32;
@@ -319,11 +321,11 @@ impl Compiler<'_> {
                 }
                 Work::Atom(atom @ Atom::Expression(expression)) => {
                     if let Some(term) = self.term_of(atom)? {
-                        self.parts.push(Part::Term { term, extent: 0 });
+                        self.parts.push(MatchedPart::Term { term, extent: 0 });
                         work.push(Work::Close(at));
                     }
                     work.push(Work::Close(self.parts.len()));
-                    self.parts.push(Part::Open { length: expression.len() as u32, extent: 0 });
+                    self.parts.push(MatchedPart::Open { length: expression.len() as u32, extent: 0 });
                     work.extend(expression.children().iter().rev().map(Work::Atom));
                 }
                 Work::Atom(leaf) => {
@@ -335,38 +337,38 @@ impl Compiler<'_> {
         Ok(begin as u32)
     }
 
-    fn variable(&mut self, number: u64, names: Option<&[Symbol]>) -> Part {
+    fn variable(&mut self, number: u64, names: Option<&[Symbol]>) -> MatchedPart {
         match (names, number.checked_sub(SLOTS_FROM)) {
             (Some(names), _) => {
                 let own = number as u16;
                 if std::mem::replace(&mut self.is_known[usize::from(own)], true) {
-                    return Part::Again(own);
+                    return MatchedPart::Again(own);
                 }
-                Part::First { own, name: self.values.symbol(&names[usize::from(own)]) }
+                MatchedPart::First { own, name: self.values.symbol(&names[usize::from(own)]) }
             }
-            (None, Some(input)) => Part::Input(input as u16),
+            (None, Some(input)) => MatchedPart::Input(input as u16),
             (None, None) => {
                 self.need_cell(number as usize);
-                Part::New(self.fresh[number as usize].0)
+                MatchedPart::New(self.fresh[number as usize].0)
             }
         }
     }
 
-    fn leaf(&mut self, leaf: &Atom) -> Result<Part, NoCode> {
+    fn leaf(&mut self, leaf: &Atom) -> Result<MatchedPart, NoCode> {
         match leaf {
             _ if !leaf.is_rigid() => return Err(NoCode::Unfit),
-            Atom::Symbol(symbol) => return Ok(Part::Word(self.values.symbol(symbol))),
-            Atom::Grounded(Grounded::Bool(true)) => return Ok(Part::Word(TRUE)),
-            Atom::Grounded(Grounded::Bool(false)) => return Ok(Part::Word(FALSE)),
+            Atom::Symbol(symbol) => return Ok(MatchedPart::Word(self.values.symbol(symbol))),
+            Atom::Grounded(Grounded::Bool(true)) => return Ok(MatchedPart::Word(TRUE)),
+            Atom::Grounded(Grounded::Bool(false)) => return Ok(MatchedPart::Word(FALSE)),
             Atom::Grounded(Grounded::Number(Number::Int(word))) => {
                 if let Some(word) = small(*word) {
-                    return Ok(Part::Word(word));
+                    return Ok(MatchedPart::Word(word));
                 }
             }
             _ => {}
         }
         self.constants.push(leaf.clone());
-        Ok(Part::Value(self.constants.len() as u32 - 1))
+        Ok(MatchedPart::Value(self.constants.len() as u32 - 1))
     }
 
     /// The term of an expression, if it is known as one.
@@ -383,7 +385,7 @@ impl Compiler<'_> {
     fn filters_of(&self, atom: &CandidateAtom) -> impl Iterator<Item = Filter> {
         let steps = &self.steps[atom.steps.start as usize..atom.steps.end as usize];
         steps.iter().filter_map(|step| match *step {
-            Step::MatchInput { input, at } => {
+            MatchStep::MatchInput { input, at } => {
                 let key = key_of(&self.parts, at as usize);
                 (key != NO_KEY).then_some(Filter { input, key })
             }
@@ -393,12 +395,12 @@ impl Compiler<'_> {
 }
 
 /// The key that a value must have, if it has one, to match the part that begins here.
-fn key_of(parts: &[Part], at: usize) -> u64 {
+fn key_of(parts: &[MatchedPart], at: usize) -> u64 {
     match parts[at] {
-        Part::Word(word) if is_plain_word(word) || word.tag() == INTEGER => word_key(word),
-        Part::Term { .. } => key_of(parts, at + 1),
-        Part::Open { length: length @ 1.., .. } => match parts[at + 1] {
-            Part::Word(head) if is_plain_word(head) => shape_key(length, head),
+        MatchedPart::Word(word) if is_plain_word(word) || word.tag() == INTEGER => word_key(word),
+        MatchedPart::Term { .. } => key_of(parts, at + 1),
+        MatchedPart::Open { length: length @ 1.., .. } => match parts[at + 1] {
+            MatchedPart::Word(head) if is_plain_word(head) => shape_key(length, head),
             _ => NO_KEY,
         },
         _ => NO_KEY,
@@ -417,8 +419,8 @@ enum Asked {
 /// The parts of an atom that faces the values of inputs.
 #[derive(Clone, Copy)]
 struct Facing<'a> {
-    parts: &'a [Part],
-    steps: &'a [Step],
+    parts: &'a [MatchedPart],
+    steps: &'a [MatchStep],
     atoms: &'a [CandidateAtom],
 }
 
@@ -428,7 +430,7 @@ impl Facing<'_> {
         let steps = &self.atoms[atom as usize].steps;
         let steps = &self.steps[steps.start as usize..steps.end as usize];
         steps.iter().filter_map(|step| match *step {
-            Step::MatchInput { input, at } => Some((input, at as usize)),
+            MatchStep::MatchInput { input, at } => Some((input, at as usize)),
             _ => None,
         })
     }
@@ -448,10 +450,10 @@ impl Facing<'_> {
 
     fn asked_at(&self, mut at: usize, children: &[u8]) -> Asked {
         for &child in children {
-            at += usize::from(matches!(self.parts[at], Part::Term { .. }));
+            at += usize::from(matches!(self.parts[at], MatchedPart::Term { .. }));
             match self.parts[at] {
-                Part::Open { length, .. } if length > u32::from(child) => at = self.child(at, child),
-                Part::Open { .. } | Part::Word(_) | Part::Value(_) => return Asked::Other,
+                MatchedPart::Open { length, .. } if length > u32::from(child) => at = self.child(at, child),
+                MatchedPart::Open { .. } | MatchedPart::Word(_) | MatchedPart::Value(_) => return Asked::Other,
                 _ => return Asked::Anything,
             }
         }
@@ -464,7 +466,7 @@ impl Facing<'_> {
     /// Where a child of the expression that begins at a part begins.
     fn child(&self, open: usize, child: u8) -> usize {
         (0..child).fold(open + 1, |at, _| match self.parts[at] {
-            Part::Open { extent, .. } | Part::Term { extent, .. } => at + extent as usize,
+            MatchedPart::Open { extent, .. } | MatchedPart::Term { extent, .. } => at + extent as usize,
             _ => at + 1,
         })
     }
@@ -478,8 +480,8 @@ impl Facing<'_> {
                 work.push((at, CandidatePath::to_input(input)));
                 while let Some((at, path)) = work.pop() {
                     let key = key_of(self.parts, at);
-                    let open = at + usize::from(matches!(self.parts[at], Part::Term { .. }));
-                    if let Part::Open { length, .. } = self.parts[open] {
+                    let open = at + usize::from(matches!(self.parts[at], MatchedPart::Term { .. }));
+                    if let MatchedPart::Open { length, .. } = self.parts[open] {
                         let inside = (1..length.min(CHILDREN_SWITCHED) as u8)
                             .filter_map(|child| Some((self.child(open, child), path.child(child)?)));
                         work.extend(inside);

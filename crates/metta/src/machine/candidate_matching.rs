@@ -9,7 +9,7 @@
 //! If a slot holds a state or a space, there is more to matching than this: such a query is asked with an atom.
 
 use super::candidate_code::{
-    CandidateSwitch, CandidateTries, Candidates, Input, List, NO_KEY, NewVariable, Part, Step, word_key,
+    CandidateSwitch, CandidateTries, Candidates, Input, List, MatchStep, MatchedPart, NO_KEY, NewVariable, word_key,
 };
 use super::choices::{Choice, ChoiceKind};
 use super::code::HEADER;
@@ -140,20 +140,20 @@ impl Running<'_> {
         let code = &tried.candidates.atoms[atom as usize];
         for step in &tried.candidates.steps[code.steps.start as usize..code.steps.end as usize] {
             let matches = match *step {
-                Step::SetShared { slot, input } => {
+                MatchStep::SetShared { slot, input } => {
                     self.m.set_slot(slot, tried.inputs[usize::from(input)].value);
                     true
                 }
-                Step::MatchInput { input, at } => {
+                MatchStep::MatchInput { input, at } => {
                     self.match_parts(tried.inputs[usize::from(input)].value, at as usize, tried)?
                 }
-                Step::MatchNew { slot, at } => self.match_parts(self.m.slot(slot), at as usize, tried)?,
-                Step::SetNew { slot, at } => {
+                MatchStep::MatchNew { slot, at } => self.match_parts(self.m.slot(slot), at as usize, tried)?,
+                MatchStep::SetNew { slot, at } => {
                     let (value, _) = self.m.build_parts(at as usize, tried)?;
                     self.m.set_slot(slot, value);
                     true
                 }
-                Step::MatchOwn { own, at, is_first } => {
+                MatchStep::MatchOwn { own, at, is_first } => {
                     let (value, _) = self.m.build_parts(at as usize, tried)?;
                     if is_first {
                         tried.room.own[usize::from(own)] = value;
@@ -183,26 +183,26 @@ impl Running<'_> {
         loop {
             value = self.m.values.heap.walk(value);
             at = match tried.candidates.parts[at] {
-                Part::First { own, .. } => {
+                MatchedPart::First { own, .. } => {
                     tried.room.own[usize::from(own)] = value;
                     at + 1
                 }
-                Part::Word(word) if value == word => at + 1,
-                Part::Open { .. } | Part::Term { .. } if value.tag() == tag::VARIABLE => {
+                MatchedPart::Word(word) if value == word => at + 1,
+                MatchedPart::Open { .. } | MatchedPart::Term { .. } if value.tag() == tag::VARIABLE => {
                     match self.m.bind_parts(value, at, tried)? {
                         Some(after) => after,
                         None => return Ok(false),
                     }
                 }
-                Part::Open { length, .. } => {
+                MatchedPart::Open { length, .. } => {
                     let Some(expression) = self.m.expression_of_length(value, length as usize)? else {
                         return Ok(false);
                     };
                     tried.room.open.push(Siblings { expression, next: 0, length: length as usize });
                     at + 1
                 }
-                Part::Term { term, extent } if plain(value) == term => at + extent as usize,
-                Part::Term { .. } => {
+                MatchedPart::Term { term, extent } if plain(value) == term => at + extent as usize,
+                MatchedPart::Term { .. } => {
                     at += 1;
                     continue;
                 }
@@ -222,14 +222,14 @@ impl Running<'_> {
     }
 
     /// Compares a value with a part that is no expression.
-    fn match_leaf_part(&mut self, value: Ref, part: Part, tried: &Try<'_>) -> Result<bool, Halt> {
+    fn match_leaf_part(&mut self, value: Ref, part: MatchedPart, tried: &Try<'_>) -> Result<bool, Halt> {
         match part {
-            Part::Word(word) if value.tag() == tag::VARIABLE => {
+            MatchedPart::Word(word) if value.tag() == tag::VARIABLE => {
                 self.m.bind(value, word);
                 Ok(true)
             }
-            Part::Word(word) => Ok(self.m.values.equal_leaves(value, word)),
-            Part::Value(place) => {
+            MatchedPart::Word(word) => Ok(self.m.values.equal_leaves(value, word)),
+            MatchedPart::Value(place) => {
                 let known = &tried.candidates.values[place as usize];
                 if value.tag() == tag::VARIABLE {
                     let made = self.m.values.grounded(known)?;
@@ -238,7 +238,7 @@ impl Running<'_> {
                 }
                 Ok(self.m.values.is_grounded(value, known))
             }
-            Part::Again(own) => self.become_equal(value, tried.room.own[usize::from(own)]),
+            MatchedPart::Again(own) => self.become_equal(value, tried.room.own[usize::from(own)]),
             _ => unreachable!("what the pattern holds is built, and the rest was looked at before"),
         }
     }
@@ -310,7 +310,7 @@ impl Machine {
 
     /// Binds an unbound variable to the expression that begins at a part; gives the place after it, or `None` if the variable is inside of it.
     fn bind_parts(&mut self, variable: Ref, at: usize, tried: &mut Try<'_>) -> Result<Option<usize>, Full> {
-        let (Part::Open { extent, .. } | Part::Term { extent, .. }) = tried.candidates.parts[at] else {
+        let (MatchedPart::Open { extent, .. } | MatchedPart::Term { extent, .. }) = tried.candidates.parts[at] else {
             unreachable!("an expression begins there")
         };
         let (value, is_open) = self.build_parts(at, tried)?;
@@ -327,18 +327,18 @@ impl Machine {
         tried.room.built.clear();
         loop {
             let mut made = match tried.candidates.parts[at] {
-                Part::Word(word) => word,
-                Part::Value(place) => self.values.grounded(&tried.candidates.values[place as usize])?,
-                Part::First { own, name } => {
+                MatchedPart::Word(word) => word,
+                MatchedPart::Value(place) => self.values.grounded(&tried.candidates.values[place as usize])?,
+                MatchedPart::First { own, name } => {
                     let variable = self.values.variable(name)?;
                     tried.room.own[usize::from(own)] = variable;
                     variable
                 }
-                Part::Term { term, extent } => {
+                MatchedPart::Term { term, extent } => {
                     at += extent as usize - 1;
                     term
                 }
-                Part::Open { length, .. } => {
+                MatchedPart::Open { length, .. } => {
                     let length = length as usize;
                     let expression = self.values.heap.reserve(&mut self.values.region, length)?;
                     if length > 0 {
@@ -348,11 +348,14 @@ impl Machine {
                     }
                     expression
                 }
-                Part::Again(own) => tried.room.own[usize::from(own)],
-                Part::Input(input) => tried.inputs[usize::from(input)].value,
-                Part::New(slot) => self.slot(slot),
+                MatchedPart::Again(own) => tried.room.own[usize::from(own)],
+                MatchedPart::Input(input) => tried.inputs[usize::from(input)].value,
+                MatchedPart::New(slot) => self.slot(slot),
             };
-            is_open |= matches!(tried.candidates.parts[at], Part::Again(_) | Part::Input(_) | Part::New(_));
+            is_open |= matches!(
+                tried.candidates.parts[at],
+                MatchedPart::Again(_) | MatchedPart::Input(_) | MatchedPart::New(_)
+            );
             at += 1;
             loop {
                 let Some(siblings) = tried.room.built.last_mut() else { return Ok((made, is_open)) };

@@ -395,7 +395,7 @@ pub(super) const SOURCES_MAX: usize = 8;
 
 /// A way to build an expression, from the leaves up.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Part {
+pub(super) enum TemplatePart {
     Leaf(Ref),
     Slot(Slot),
     /// An expression of this many parts before this one.
@@ -459,7 +459,7 @@ pub(super) struct NestedPart {
 
 /// The shape of a pattern.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct PatternShape {
     pub(super) length: u32,
     /// The first child, when it is a leaf that is known; it gets no slot then.
     pub(super) head: Option<Ref>,
@@ -542,7 +542,7 @@ pub(super) struct Gathering {
     /// The slot in which the collector is noted.
     pub(super) begun: Slot,
     /// The template.
-    pub(super) parts: Box<[Part]>,
+    pub(super) parts: Box<[TemplatePart]>,
 }
 
 /// What a query asks, as it is written.
@@ -770,10 +770,10 @@ pub(super) struct ArgumentOrigin {
 pub(super) struct Code {
     pub(super) instructions: Vec<Instruction>,
     pub(super) return_points: Vec<ReturnPoint>,
-    pub(super) templates: Vec<Box<[Part]>>,
+    pub(super) templates: Vec<Box<[TemplatePart]>>,
     pub(super) data: Vec<Data>,
     pub(super) nested: Vec<NestedData>,
-    pub(super) shapes: Vec<Shape>,
+    pub(super) shapes: Vec<PatternShape>,
     pub(super) queries: Vec<Query>,
     pub(super) arguments: Vec<Arguments>,
     pub(super) groups: Vec<Group>,

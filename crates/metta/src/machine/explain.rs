@@ -8,9 +8,10 @@
 
 use super::code::{
     ArgumentSource, CollectedInto, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed,
-    NEXT_RULE, NestedData, NestedPart, OPEN, Part, Pc, REDUCE, Slot, TypeId, WELL_TYPED,
+    NEXT_RULE, NestedData, NestedPart, OPEN, Pc, REDUCE, Slot, TemplatePart, TypeId, WELL_TYPED,
 };
 use super::compile::Rest;
+use super::compile::Rule;
 use super::types::HeadKind;
 use super::{Machine, MachineEvaluator, Running};
 use crate::lowering::{Logic, Lowering, Wanted};
@@ -22,9 +23,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, SharedSpace, Symbol, alpha_equivalent, as_written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-
-/// The arguments and the body of a rule.
-type Rule = (Vec<Atom>, Atom);
 
 /// A name with its rules, by how many arguments they take.
 type Defined = (Symbol, BTreeMap<usize, Vec<Rule>>);
@@ -365,9 +363,9 @@ impl<'a> Listing<'a> {
         let mut done: Vec<String> = Vec::new();
         for part in &self.m.code.templates[template as usize] {
             match *part {
-                Part::Leaf(leaf) => done.push(self.leaf(leaf)),
-                Part::Slot(slot) => done.push(self.slot(slot)),
-                Part::Expression(count) => {
+                TemplatePart::Leaf(leaf) => done.push(self.leaf(leaf)),
+                TemplatePart::Slot(slot) => done.push(self.slot(slot)),
+                TemplatePart::Expression(count) => {
                     let children = done.split_off(done.len() - count as usize);
                     done.push(format!("({})", children.join(" ")));
                 }

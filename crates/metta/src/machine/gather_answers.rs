@@ -9,7 +9,7 @@
 //! Results with variables, or to be evaluated, come to the collector one by one, by the code as it is written.
 
 use super::choices::{Choice, ChoiceKind, CollectorPurpose};
-use super::code::Part;
+use super::code::TemplatePart;
 use super::collected::CollectedResults;
 use super::queries::QueryRoom;
 use super::values::Values;
@@ -191,10 +191,10 @@ impl Running<'_> {
     fn sources(&self, query: u32, room: &QueryRoom) -> Vec<Source> {
         let asked = &self.m.code.queries[query as usize];
         let gathering = asked.gathering.as_ref().expect("it is gathered");
-        let source = |part: &Part| match *part {
-            Part::Leaf(leaf) => Source::Value(leaf),
-            Part::Expression(children) => Source::Expression(children as usize),
-            Part::Slot(slot) => match self.column_of(query, slot, room) {
+        let source = |part: &TemplatePart| match *part {
+            TemplatePart::Leaf(leaf) => Source::Value(leaf),
+            TemplatePart::Expression(children) => Source::Expression(children as usize),
+            TemplatePart::Slot(slot) => match self.column_of(query, slot, room) {
                 Some(column) => Source::Column(column),
                 None => {
                     let value = self.m.values.heap.walk(self.m.read(slot));

@@ -57,7 +57,7 @@ struct Generation {
 }
 
 /// A call that is being evaluated and whose results are to be kept.
-struct Open {
+struct OpenCall {
     key: Key,
     /// Of which rules.
     version: u32,
@@ -71,7 +71,7 @@ pub(super) struct Memo {
     young: Generation,
     old: Generation,
     trials: FxHashMap<u64, Trial>,
-    open: Vec<Open>,
+    open: Vec<OpenCall>,
     /// The key of the call at hand.
     key: Vec<u64>,
     /// The version of the rules that the entries are of.
@@ -128,7 +128,7 @@ impl Memo {
     /// The call of the key is being evaluated, on `words` words of the stack that it would not take otherwise; gives its place among
     /// those that are.
     pub(super) fn open(&mut self, words: usize) -> usize {
-        self.open.push(Open { key: self.key.as_slice().into(), version: self.version, words });
+        self.open.push(OpenCall { key: self.key.as_slice().into(), version: self.version, words });
         self.open.len() - 1
     }
 

@@ -10,14 +10,14 @@ const BARREN_MAX: usize = 1 << 12;
 
 /// How the rules of a function are found.
 pub(super) struct RuleIndex<C> {
-    pub(super) nodes: Vec<Node<C>>,
+    pub(super) nodes: Vec<IndexNode<C>>,
     pub(super) branches: FxHashMap<Branch, Reached<C>>,
     /// The code of the rules that were found, by the places of their spaces and their insertion numbers.
     pub(super) code: FxHashMap<Box<[(u32, u64)]>, C>,
 }
 
 /// Where an argument is looked at, and what is known of the calls that come there.
-pub(super) struct Node<C> {
+pub(super) struct IndexNode<C> {
     /// Patterns of the arguments.
     pub(super) known: Vec<Atom>,
     /// What is looked at, the first first that says something.
@@ -59,7 +59,7 @@ pub(super) enum Reached<C> {
 
 impl<C: Copy> RuleIndex<C> {
     /// Nothing is known yet but where the first look is.
-    pub(super) fn new(root: Node<C>) -> Self {
+    pub(super) fn new(root: IndexNode<C>) -> Self {
         Self { nodes: vec![root], branches: FxHashMap::default(), code: FxHashMap::default() }
     }
 

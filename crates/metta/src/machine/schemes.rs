@@ -101,7 +101,7 @@ pub(super) struct Instance {
 }
 
 /// An expression whose children's schemes are being found.
-struct Open {
+struct OpenScheme {
     value: Ref,
     head: Ref,
     by: SchemeSource,
@@ -120,13 +120,13 @@ enum SchemeSource {
 enum FirstLook {
     Known(Scheme),
     Nothing,
-    Inside(Open),
+    Inside(OpenScheme),
 }
 
 impl Running<'_> {
     /// The scheme of a value, bindings followed.
     pub(super) fn scheme_of(&mut self, value: Ref) -> Option<Scheme> {
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenScheme> = Vec::new();
         let mut current = value;
         loop {
             let mut found = match self.look_at_type(current) {
@@ -199,7 +199,7 @@ impl Running<'_> {
         if length > ARITY_MAX {
             return FirstLook::Nothing;
         }
-        FirstLook::Inside(Open { value, head, by, length, known: [Scheme::UNKNOWN; ARITY_MAX], next: 0 })
+        FirstLook::Inside(OpenScheme { value, head, by, length, known: [Scheme::UNKNOWN; ARITY_MAX], next: 0 })
     }
 
     /// The head of an expression or a term, and how many arguments it has.
@@ -224,7 +224,7 @@ impl Running<'_> {
     }
 
     /// The scheme of an expression whose children's schemes are known; it is kept. `levels` levels are around the expression.
-    fn scheme_of_whole(&mut self, whole: &Open, levels: usize) -> Option<Scheme> {
+    fn scheme_of_whole(&mut self, whole: &OpenScheme, levels: usize) -> Option<Scheme> {
         let known = &whole.known[..whole.length];
         let scheme = match &whole.by {
             SchemeSource::Signature(signature) => self.result_of_signature(signature, whole.value, known),

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use space::Outcomes;
 
 /// An expression of the template whose children are being replaced.
-struct Open {
+struct OpenTemplate {
     expression: Ref,
     done: Vec<Ref>,
     is_changed: bool,
@@ -49,7 +49,7 @@ impl Running<'_> {
         renames: bool,
     ) -> Result<Ref, Halt> {
         let mut replacement = Replacement { variables, values, fresh: renames.then(FxHashMap::default) };
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenTemplate> = Vec::new();
         let mut known: Outcomes<(), Ref> = Outcomes::default();
         let mut current = template;
         loop {
@@ -63,7 +63,7 @@ impl Running<'_> {
                     let again = known.of(value.payload() as usize);
                     if again.is_none() {
                         let done = Vec::with_capacity(self.m.values.heap.length(value));
-                        open.push(Open { expression: value, done, is_changed: false });
+                        open.push(OpenTemplate { expression: value, done, is_changed: false });
                     }
                     again
                 }
@@ -80,7 +80,7 @@ impl Running<'_> {
                     current = self.m.values.heap.child(top.expression, top.done.len());
                     break;
                 }
-                let Open { expression, done, is_changed } = open.pop().expect("it is open");
+                let OpenTemplate { expression, done, is_changed } = open.pop().expect("it is open");
                 let made = match is_changed {
                     true => self.m.values.heap.expression(&mut self.m.values.region, &done)?,
                     false => expression,

@@ -73,7 +73,7 @@ impl TypeFlow {
 
 /// A value, or a part of a right side.
 #[derive(Clone, Copy)]
-enum Part<'a> {
+enum FlowPart<'a> {
     Value(Ref),
     Written(&'a Atom),
 }
@@ -116,7 +116,7 @@ impl Running<'_> {
             look.has_found = false;
             look.seen.clear();
             look.values.clear();
-            let flow = self.flow_of_part(Part::Value(value), LEVELS_MAX, &mut look)?;
+            let flow = self.flow_of_part(FlowPart::Value(value), LEVELS_MAX, &mut look)?;
             if !look.has_found {
                 self.m.type_cache.flows.extend(look.flows);
                 return Ok(flow);
@@ -125,9 +125,9 @@ impl Running<'_> {
     }
 
     /// What the evaluation of a part says. A variable stands for a value, the type of which is seen.
-    fn flow_of_part(&mut self, part: Part<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
+    fn flow_of_part(&mut self, part: FlowPart<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         let Some(levels) = levels.checked_sub(1) else { return Ok(TypeFlow::VAGUE) };
-        let Part::Value(value) = part else { return self.flow_of_expression(part, levels, look) };
+        let FlowPart::Value(value) = part else { return self.flow_of_expression(part, levels, look) };
         let value = self.m.values.heap.walk(value);
         if let Some(&known) = look.values.get(&value) {
             return Ok(known);
@@ -139,7 +139,7 @@ impl Running<'_> {
         Ok(flow)
     }
 
-    fn flow_of_expression(&mut self, part: Part<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
+    fn flow_of_expression(&mut self, part: FlowPart<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         let Some(parts) = self.parts_to_evaluate(part)? else { return Ok(TypeFlow::SAID) };
         let end = match self.head_of_part(parts[0]) {
             Some(head) => self.end_of(head, parts.len() - 1),
@@ -157,21 +157,21 @@ impl Running<'_> {
     }
 
     /// What is said by the evaluation of the part that a right side ends in.
-    fn flow_of_end(&mut self, part: Part<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
+    fn flow_of_end(&mut self, part: FlowPart<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         match part {
-            Part::Written(Atom::Variable(_)) => Ok(TypeFlow::EITHER),
+            FlowPart::Written(Atom::Variable(_)) => Ok(TypeFlow::EITHER),
             part => self.flow_of_part(part, levels, look),
         }
     }
 
-    fn flow_of_parts(&mut self, parts: &[Part<'_>], levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
+    fn flow_of_parts(&mut self, parts: &[FlowPart<'_>], levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         parts.iter().try_fold(TypeFlow::default(), |flow, part| Ok(flow.join(self.flow_of_part(*part, levels, look)?)))
     }
 
     fn flow_of_call(
         &mut self,
         callee: Callee,
-        arguments: &[Part<'_>],
+        arguments: &[FlowPart<'_>],
         levels: usize,
         look: &mut Look,
     ) -> Result<TypeFlow, Halt> {
@@ -205,7 +205,7 @@ impl Running<'_> {
         let mut flow = before;
         let Some(bodies) = self.right_sides(callee, look) else { return Ok(TypeFlow::VAGUE) };
         for body in &*bodies {
-            flow = flow.join(self.flow_of_end(Part::Written(body), levels, look)?);
+            flow = flow.join(self.flow_of_end(FlowPart::Written(body), levels, look)?);
         }
         look.has_found |= flow != before;
         look.flows.insert(callee, flow);
@@ -224,13 +224,13 @@ impl Running<'_> {
     }
 
     /// The head and the arguments of what is still to be evaluated; `None` if it is a value, or a leaf.
-    fn parts_to_evaluate<'a>(&mut self, part: Part<'a>) -> Result<Option<Vec<Part<'a>>>, Halt> {
+    fn parts_to_evaluate<'a>(&mut self, part: FlowPart<'a>) -> Result<Option<Vec<FlowPart<'a>>>, Halt> {
         let value = match part {
-            Part::Written(atom) => {
+            FlowPart::Written(atom) => {
                 let parts = atom.children().filter(|parts| !parts.is_empty());
-                return Ok(parts.map(|parts| parts.iter().map(Part::Written).collect()));
+                return Ok(parts.map(|parts| parts.iter().map(FlowPart::Written).collect()));
             }
-            Part::Value(value) => self.m.values.heap.walk(value),
+            FlowPart::Value(value) => self.m.values.heap.walk(value),
         };
         if self.normal(value, 0).is_some() {
             return Ok(None);
@@ -240,14 +240,14 @@ impl Running<'_> {
             return Ok(None);
         }
         let children = self.m.values.heap.children(value);
-        Ok((!children.is_empty()).then(|| children.iter().map(|&child| Part::Value(child)).collect()))
+        Ok((!children.is_empty()).then(|| children.iter().map(|&child| FlowPart::Value(child)).collect()))
     }
 
     /// The head of an expression if it is a name or a native function.
-    fn head_of_part(&mut self, part: Part<'_>) -> Option<Ref> {
+    fn head_of_part(&mut self, part: FlowPart<'_>) -> Option<Ref> {
         let head = match part {
-            Part::Value(head) => self.m.values.heap.walk(head),
-            Part::Written(head) => self.m.values.constant_leaf(head)?,
+            FlowPart::Value(head) => self.m.values.heap.walk(head),
+            FlowPart::Written(head) => self.m.values.constant_leaf(head)?,
         };
         matches!(head.tag(), SYMBOL | FOREIGN).then_some(head)
     }

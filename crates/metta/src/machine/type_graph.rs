@@ -1,6 +1,6 @@
 //! Types that are being unified: nodes of a graph, changed in place.
 
-use super::type_table::{Scheme, Step, TypeNode, TypeTable};
+use super::type_table::{Scheme, TypeNode, TypeTable, WalkStep};
 use crate::names;
 use crate::types::says_how;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,24 +11,24 @@ const DEPTH_MAX: usize = 100;
 
 /// A type, by its place in the graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Node(u32);
+pub(super) struct GraphNode(u32);
 
 #[derive(Clone, Debug)]
 enum Type {
     /// Nothing is known of it yet.
     Open,
     /// It is the same as another.
-    Same(Node),
+    Same(GraphNode),
     /// A type of its own that nothing else is known of.
     Rigid,
     Leaf(Atom),
-    Compound(Box<[Node]>),
+    Compound(Box<[GraphNode]>),
     /// A type without variables, as it is in the table.
     Known(Scheme),
 }
 
 /// The variables of a type, and what they stand for in an instance of it.
-pub(super) type Instance = FxHashMap<Variable, Node>;
+pub(super) type Instance = FxHashMap<Variable, GraphNode>;
 
 #[derive(Default)]
 pub(super) struct Graph {
@@ -36,51 +36,51 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    fn add(&mut self, found: Type) -> Node {
+    fn add(&mut self, found: Type) -> GraphNode {
         self.types.push(found);
-        Node((self.types.len() - 1) as u32)
+        GraphNode((self.types.len() - 1) as u32)
     }
 
-    pub(super) fn open(&mut self) -> Node {
+    pub(super) fn open(&mut self) -> GraphNode {
         self.add(Type::Open)
     }
 
-    pub(super) fn known(&mut self, scheme: Scheme) -> Node {
+    pub(super) fn known(&mut self, scheme: Scheme) -> GraphNode {
         self.add(Type::Known(scheme))
     }
 
-    pub(super) fn compound(&mut self, parts: Vec<Node>) -> Node {
+    pub(super) fn compound(&mut self, parts: Vec<GraphNode>) -> GraphNode {
         self.add(Type::Compound(parts.into()))
     }
 
-    pub(super) fn leaf(&mut self, name: &str) -> Node {
+    pub(super) fn leaf(&mut self, name: &str) -> GraphNode {
         self.add(Type::Leaf(Atom::symbol(name)))
     }
 
     /// The type of functions.
-    pub(super) fn arrow(&mut self, formals: &[Node], result: Node) -> Node {
+    pub(super) fn arrow(&mut self, formals: &[GraphNode], result: GraphNode) -> GraphNode {
         let arrow = self.leaf(names::ARROW);
-        let parts: Vec<Node> = [arrow].into_iter().chain(formals.iter().copied()).chain([result]).collect();
+        let parts: Vec<GraphNode> = [arrow].into_iter().chain(formals.iter().copied()).chain([result]).collect();
         self.compound(parts)
     }
 
     /// A type as a program writes it. `None` if it says how something is taken, or is nested too deep.
-    pub(super) fn instance(&mut self, found: &Atom, variables: &mut Instance) -> Option<Node> {
+    pub(super) fn instance(&mut self, found: &Atom, variables: &mut Instance) -> Option<GraphNode> {
         if says_how(found) { None } else { self.instance_within(found, variables, 0) }
     }
 
-    fn instance_within(&mut self, found: &Atom, variables: &mut Instance, depth: usize) -> Option<Node> {
+    fn instance_within(&mut self, found: &Atom, variables: &mut Instance, depth: usize) -> Option<GraphNode> {
         match found {
             _ if depth > DEPTH_MAX => None,
             Atom::Variable(variable) => {
                 let types = &mut self.types;
                 Some(*variables.entry(variable.clone()).or_insert_with(|| {
                     types.push(Type::Open);
-                    Node((types.len() - 1) as u32)
+                    GraphNode((types.len() - 1) as u32)
                 }))
             }
             Atom::Expression(expression) => {
-                let parts: Option<Vec<Node>> =
+                let parts: Option<Vec<GraphNode>> =
                     expression.children().iter().map(|part| self.instance_within(part, variables, depth + 1)).collect();
                 parts.map(|parts| self.compound(parts))
             }
@@ -89,32 +89,32 @@ impl Graph {
     }
 
     /// A type of the table, with variables of its own. What is ground stays in one piece.
-    pub(super) fn import(&mut self, scheme: Scheme, table: &TypeTable) -> Node {
+    pub(super) fn import(&mut self, scheme: Scheme, table: &TypeTable) -> GraphNode {
         self.import_with(scheme, table, &Type::Open)
     }
 
     /// A type of the table of which nothing is known where it has variables.
-    pub(super) fn import_frozen(&mut self, scheme: Scheme, table: &TypeTable) -> Node {
+    pub(super) fn import_frozen(&mut self, scheme: Scheme, table: &TypeTable) -> GraphNode {
         self.import_with(scheme, table, &Type::Rigid)
     }
 
-    fn import_with(&mut self, scheme: Scheme, table: &TypeTable, variable: &Type) -> Node {
-        let mut variables: FxHashMap<u32, Node> = FxHashMap::default();
-        let (mut work, mut done) = (vec![Step::Visit(scheme)], Vec::new());
+    fn import_with(&mut self, scheme: Scheme, table: &TypeTable, variable: &Type) -> GraphNode {
+        let mut variables: FxHashMap<u32, GraphNode> = FxHashMap::default();
+        let (mut work, mut done) = (vec![WalkStep::Visit(scheme)], Vec::new());
         while let Some(step) = work.pop() {
             match step {
-                Step::Visit(scheme) if table.is_ground(scheme) => done.push(self.known(scheme)),
-                Step::Visit(scheme) => match table.part(scheme) {
+                WalkStep::Visit(scheme) if table.is_ground(scheme) => done.push(self.known(scheme)),
+                WalkStep::Visit(scheme) => match table.part(scheme) {
                     TypeNode::Variable(number) => {
                         done.push(*variables.entry(*number).or_insert_with(|| self.add(variable.clone())))
                     }
                     TypeNode::Compound(parts) => {
-                        work.push(Step::Close(parts.len()));
-                        work.extend(parts.iter().rev().copied().map(Step::Visit));
+                        work.push(WalkStep::Close(parts.len()));
+                        work.extend(parts.iter().rev().copied().map(WalkStep::Visit));
                     }
                     TypeNode::Unknown | TypeNode::Leaf(_) => unreachable!("these are ground"),
                 },
-                Step::Close(length) => {
+                WalkStep::Close(length) => {
                     let parts = done.split_off(done.len() - length);
                     done.push(self.compound(parts));
                 }
@@ -124,13 +124,13 @@ impl Graph {
     }
 
     /// The type of the table that a node stands for.
-    pub(super) fn scheme_of(&self, node: Node, table: &mut TypeTable) -> Scheme {
-        let mut met: FxHashMap<Node, u32> = FxHashMap::default();
-        let (mut work, mut done) = (vec![Step::Visit(node)], Vec::new());
+    pub(super) fn scheme_of(&self, node: GraphNode, table: &mut TypeTable) -> Scheme {
+        let mut met: FxHashMap<GraphNode, u32> = FxHashMap::default();
+        let (mut work, mut done) = (vec![WalkStep::Visit(node)], Vec::new());
         while let Some(step) = work.pop() {
             let node = match step {
-                Step::Visit(node) => self.find(node),
-                Step::Close(length) => {
+                WalkStep::Visit(node) => self.find(node),
+                WalkStep::Close(length) => {
                     let parts = done.split_off(done.len() - length);
                     done.push(table.add(TypeNode::Compound(parts.into())));
                     continue;
@@ -146,8 +146,8 @@ impl Graph {
                 Type::Known(scheme) => done.push(*scheme),
                 Type::Leaf(leaf) => done.push(table.add(TypeNode::Leaf(leaf.clone()))),
                 Type::Compound(parts) => {
-                    work.push(Step::Close(parts.len()));
-                    work.extend(parts.iter().rev().copied().map(Step::Visit));
+                    work.push(WalkStep::Close(parts.len()));
+                    work.extend(parts.iter().rev().copied().map(WalkStep::Visit));
                 }
                 Type::Same(_) => unreachable!("it was followed"),
             }
@@ -163,14 +163,14 @@ impl Graph {
     }
 
     /// A type becomes one of its own, if it is open.
-    pub(super) fn freeze(&mut self, node: Node) {
+    pub(super) fn freeze(&mut self, node: GraphNode) {
         let node = self.find(node);
         if matches!(self.types[node.0 as usize], Type::Open) {
             self.types[node.0 as usize] = Type::Rigid;
         }
     }
 
-    fn find(&self, mut node: Node) -> Node {
+    fn find(&self, mut node: GraphNode) -> GraphNode {
         while let Type::Same(other) = self.types[node.0 as usize] {
             node = other;
         }
@@ -178,7 +178,7 @@ impl Graph {
     }
 
     /// Makes two types equal, if that can be done. What is known of ground types is in the table.
-    pub(super) fn unify(&mut self, left: Node, right: Node, table: &TypeTable) -> bool {
+    pub(super) fn unify(&mut self, left: GraphNode, right: GraphNode, table: &TypeTable) -> bool {
         let mut work = vec![(left, right)];
         while let Some((left, right)) = work.pop() {
             let (left, right) = (self.find(left), self.find(right));
@@ -218,23 +218,23 @@ impl Graph {
     }
 
     /// Makes a compound of a type of the table, if it is one.
-    fn open_known(&mut self, node: Node, known: Scheme, table: &TypeTable) -> bool {
+    fn open_known(&mut self, node: GraphNode, known: Scheme, table: &TypeTable) -> bool {
         let TypeNode::Compound(parts) = table.part(known) else { return false };
-        let parts: Box<[Node]> = parts.iter().map(|&part| self.known(part)).collect();
+        let parts: Box<[GraphNode]> = parts.iter().map(|&part| self.known(part)).collect();
         self.types[node.0 as usize] = Type::Compound(parts);
         true
     }
 
-    fn occurs(&self, open: Node, within: Node) -> bool {
+    fn occurs(&self, open: GraphNode, within: GraphNode) -> bool {
         self.any_part(within, |node, _| node == open)
     }
 
     /// Whether a function type occurs in a type.
-    pub(super) fn holds_arrow(&self, node: Node) -> bool {
+    pub(super) fn holds_arrow(&self, node: GraphNode) -> bool {
         self.any_part(node, |_, found| matches!(found, Type::Leaf(leaf) if leaf.is_symbol(names::ARROW)))
     }
 
-    fn any_part(&self, node: Node, is_wanted: impl Fn(Node, &Type) -> bool) -> bool {
+    fn any_part(&self, node: GraphNode, is_wanted: impl Fn(GraphNode, &Type) -> bool) -> bool {
         let (mut work, mut seen) = (vec![node], FxHashSet::default());
         while let Some(node) = work.pop() {
             let node = self.find(node);

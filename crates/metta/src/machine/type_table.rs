@@ -42,7 +42,7 @@ impl Default for TypeTable {
 }
 
 /// What a walk over a type does next.
-pub(super) enum Step<T> {
+pub(super) enum WalkStep<T> {
     Visit(T),
     Close(usize),
 }
@@ -79,21 +79,21 @@ impl TypeTable {
     /// The type that an atom writes. A variable alone says nothing.
     pub(super) fn of_atom(&mut self, atom: &Atom) -> Scheme {
         let mut met: FxHashMap<Variable, u32> = FxHashMap::default();
-        let (mut work, mut done) = (vec![Step::Visit(atom)], Vec::new());
+        let (mut work, mut done) = (vec![WalkStep::Visit(atom)], Vec::new());
         while let Some(step) = work.pop() {
             match step {
-                Step::Visit(Atom::Expression(expression)) => {
-                    work.push(Step::Close(expression.len()));
-                    work.extend(expression.children().iter().rev().map(Step::Visit));
+                WalkStep::Visit(Atom::Expression(expression)) => {
+                    work.push(WalkStep::Close(expression.len()));
+                    work.extend(expression.children().iter().rev().map(WalkStep::Visit));
                 }
-                Step::Visit(Atom::Variable(_)) if done.is_empty() && work.is_empty() => return Scheme::UNKNOWN,
-                Step::Visit(Atom::Variable(variable)) => {
+                WalkStep::Visit(Atom::Variable(_)) if done.is_empty() && work.is_empty() => return Scheme::UNKNOWN,
+                WalkStep::Visit(Atom::Variable(variable)) => {
                     let next = met.len() as u32 + 1;
                     let number = *met.entry(variable.clone()).or_insert(next);
                     done.push(self.add(TypeNode::Variable(number)));
                 }
-                Step::Visit(leaf) => done.push(self.add(TypeNode::Leaf(leaf.clone()))),
-                Step::Close(length) => self.close(&mut done, length),
+                WalkStep::Visit(leaf) => done.push(self.add(TypeNode::Leaf(leaf.clone()))),
+                WalkStep::Close(length) => self.close(&mut done, length),
             }
         }
         done.pop().expect("the walk leaves the whole")
@@ -102,21 +102,21 @@ impl TypeTable {
     /// A type as an atom; its variables have the numbers that they have here.
     pub(super) fn atom(&self, scheme: Scheme) -> Atom {
         let name = Symbol::new("t");
-        let (mut work, mut done) = (vec![Step::Visit(scheme)], Vec::new());
+        let (mut work, mut done) = (vec![WalkStep::Visit(scheme)], Vec::new());
         while let Some(step) = work.pop() {
             match step {
-                Step::Visit(scheme) => match &self.parts[scheme.0 as usize] {
+                WalkStep::Visit(scheme) => match &self.parts[scheme.0 as usize] {
                     TypeNode::Unknown => done.push(crate::names::undefined()),
                     TypeNode::Variable(number) => {
                         done.push(Atom::Variable(Variable::with_id(name.clone(), u64::from(*number))));
                     }
                     TypeNode::Leaf(leaf) => done.push(leaf.clone()),
                     TypeNode::Compound(parts) => {
-                        work.push(Step::Close(parts.len()));
-                        work.extend(parts.iter().rev().copied().map(Step::Visit));
+                        work.push(WalkStep::Close(parts.len()));
+                        work.extend(parts.iter().rev().copied().map(WalkStep::Visit));
                     }
                 },
-                Step::Close(length) => {
+                WalkStep::Close(length) => {
                     let children = done.split_off(done.len() - length);
                     done.push(Atom::expression(children));
                 }

@@ -8,7 +8,7 @@
 use super::Rooms;
 use super::alternatives::lay_out;
 use super::choices::Destination;
-use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Part, Pc, ReturnPoint, Slot};
+use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Pc, ReturnPoint, Slot, TemplatePart};
 use super::frames::Frames;
 use super::values::{LOOKS_BETWEEN_LIMITS, Looked, Scope};
 use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, is_always_normal, is_small, plain};
@@ -36,7 +36,7 @@ pub(super) struct Pair {
 }
 
 /// How two expressions compare as far as words and variables go.
-enum Words {
+enum WordComparison {
     Same,
     Different,
     /// Up to these two.
@@ -44,7 +44,7 @@ enum Words {
 }
 
 /// What comes after two values were looked at.
-enum Step {
+enum UnifyStep {
     /// The ones behind them.
     Over,
     /// Their children.
@@ -212,15 +212,15 @@ impl Running<'_> {
         let mut inside = match self.m.values.pair(left, right) {
             Some(pair) => pair,
             None => match self.unify_different(left, right)? {
-                Step::Into(pair) => pair,
-                Step::Over => return Ok(Unified::Yes),
-                Step::Out(unified) => return Ok(unified),
+                UnifyStep::Into(pair) => pair,
+                UnifyStep::Over => return Ok(Unified::Yes),
+                UnifyStep::Out(unified) => return Ok(unified),
             },
         };
         match self.m.unify_words(&mut inside) {
-            Words::Same => Ok(Unified::Yes),
-            Words::Different => Ok(Unified::No),
-            Words::Others(left, right) => {
+            WordComparison::Same => Ok(Unified::Yes),
+            WordComparison::Different => Ok(Unified::No),
+            WordComparison::Others(left, right) => {
                 let mut open = std::mem::take(&mut self.m.rooms.pairs);
                 open.clear();
                 let unified = self.unify_inside(inside, (left, right), &mut open);
@@ -244,22 +244,22 @@ impl Running<'_> {
             let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
             // What was made equal is equal wherever it is met again.
             let is_done = is_compound(left) && is_compound(right) && !met.is_new((plain(left), plain(right)));
-            match if is_done { Step::Over } else { self.unify_different(left, right)? } {
-                Step::Over => {}
-                Step::Into(pair) => {
+            match if is_done { UnifyStep::Over } else { self.unify_different(left, right)? } {
+                UnifyStep::Over => {}
+                UnifyStep::Into(pair) => {
                     // What is complete is not returned to: lists need no memory.
                     if inside.next < inside.length {
                         open.push(inside);
                     }
                     inside = pair;
                 }
-                Step::Out(unified) => return Ok(unified),
+                UnifyStep::Out(unified) => return Ok(unified),
             }
             (left, right) = loop {
                 match self.m.unify_words(&mut inside) {
-                    Words::Others(left, right) => break (left, right),
-                    Words::Different => return Ok(Unified::No),
-                    Words::Same => match open.pop() {
+                    WordComparison::Others(left, right) => break (left, right),
+                    WordComparison::Different => return Ok(Unified::No),
+                    WordComparison::Same => match open.pop() {
                         Some(around) => inside = around,
                         None => return Ok(Unified::Yes),
                     },
@@ -269,40 +269,40 @@ impl Running<'_> {
     }
 
     /// Makes two values equal that are not the same word, bindings followed.
-    fn unify_different(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
+    fn unify_different(&mut self, left: Ref, right: Ref) -> Result<UnifyStep, Halt> {
         match (left.tag() == tag::VARIABLE, right.tag() == tag::VARIABLE) {
             (true, true) => self.m.unify_variables(left, right),
             (true, false) => return Ok(self.unify_variable(left, right)),
             (false, true) => return Ok(self.unify_variable(right, left)),
             (false, false) => return self.unify_values(left, right),
         }
-        Ok(Step::Over)
+        Ok(UnifyStep::Over)
     }
 
-    fn unify_variable(&mut self, variable: Ref, value: Ref) -> Step {
+    fn unify_variable(&mut self, variable: Ref, value: Ref) -> UnifyStep {
         if value.is_expression() && self.m.occurs(variable, value) {
-            return Step::Out(Unified::No);
+            return UnifyStep::Out(Unified::No);
         }
         self.m.bind(variable, value);
-        Step::Over
+        UnifyStep::Over
     }
 
-    fn unify_values(&mut self, left: Ref, right: Ref) -> Result<Step, Halt> {
+    fn unify_values(&mut self, left: Ref, right: Ref) -> Result<UnifyStep, Halt> {
         let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
         match (is_compound(left), is_compound(right)) {
-            (true, true) if plain(left) == plain(right) => Ok(Step::Over),
+            (true, true) if plain(left) == plain(right) => Ok(UnifyStep::Over),
             (true, true) => {
                 let (left, right) = (self.opened(left)?, self.opened(right)?);
                 let length = self.m.values.heap.length(left);
                 if length != self.m.values.heap.length(right) {
-                    return Ok(Step::Out(Unified::No));
+                    return Ok(UnifyStep::Out(Unified::No));
                 }
-                Ok(Step::Into(Pair { left, right, length, next: 0 }))
+                Ok(UnifyStep::Into(Pair { left, right, length, next: 0 }))
             }
-            (false, false) if self.m.values.equal_leaves(left, right) => Ok(Step::Over),
+            (false, false) if self.m.values.equal_leaves(left, right) => Ok(UnifyStep::Over),
             _ => {
                 let space = self.m.values.space_of(left).or(self.m.values.space_of(right));
-                Ok(Step::Out(if space.is_some() { Unified::Custom } else { Unified::No }))
+                Ok(UnifyStep::Out(if space.is_some() { Unified::Custom } else { Unified::No }))
             }
         }
     }
@@ -323,9 +323,9 @@ impl Running<'_> {
         }
         for part in parts {
             let made = match *part {
-                Part::Leaf(leaf) => leaf,
-                Part::Slot(slot) => Ref::from_bits(frame[usize::from(slot)]),
-                Part::Expression(children) => {
+                TemplatePart::Leaf(leaf) => leaf,
+                TemplatePart::Slot(slot) => Ref::from_bits(frame[usize::from(slot)]),
+                TemplatePart::Expression(children) => {
                     count -= children as usize;
                     values.heap.expression(&mut values.region, &scratch[count..count + children as usize])?
                 }
@@ -504,7 +504,7 @@ impl Rebuilt {
 impl Machine {
     /// Goes through two expressions side by side as long as that takes nothing but comparing words and binding variables.
     #[inline(always)]
-    fn unify_words(&mut self, pair: &mut Pair) -> Words {
+    fn unify_words(&mut self, pair: &mut Pair) -> WordComparison {
         for place in pair.next..pair.length {
             let heap = &self.values.heap;
             let (left, right) = (heap.child(pair.left, place), heap.child(pair.right, place));
@@ -520,15 +520,15 @@ impl Machine {
                 (tag::VARIABLE, _) if !right.is_expression() => self.bind(left, right),
                 (_, tag::VARIABLE) if !left.is_expression() => self.bind(right, left),
                 (SYMBOL, SYMBOL | tag::EXPRESSION | tag::MARKED) | (tag::EXPRESSION | tag::MARKED, SYMBOL) => {
-                    return Words::Different;
+                    return WordComparison::Different;
                 }
                 _ => {
                     pair.next = place + 1;
-                    return Words::Others(left, right);
+                    return WordComparison::Others(left, right);
                 }
             }
         }
-        Words::Same
+        WordComparison::Same
     }
 
     /// The younger is bound to the older, and what a rule has made to what the form wrote; of two that the form wrote, the

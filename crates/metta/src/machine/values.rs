@@ -173,7 +173,7 @@ impl Leaves for Storing<'_> {
 }
 
 /// An expression whose children are being made atoms.
-struct Open {
+struct OpenAtom {
     expression: Ref,
     done: Vec<Atom>,
     /// Whether a bound variable occurs in it.
@@ -181,7 +181,7 @@ struct Open {
     size: Size,
 }
 
-impl Open {
+impl OpenAtom {
     /// The expression, all of whose children are done.
     fn closed<L: Leaves>(self, leaves: &mut L) -> Atom {
         let Self { expression, done, is_bound, size } = self;
@@ -195,7 +195,7 @@ impl Open {
 
 /// What a reference is as an atom, bound variables replaced. Without recursion, however deep it is nested.
 pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom, L::Error> {
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenAtom> = Vec::new();
     let mut met: Outcomes<(), (Atom, bool)> = Outcomes::default();
     let mut current = reference;
     let mut visited = 0_u32;
@@ -227,7 +227,7 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
             known
         } else if length > 0 {
             let (done, size) = (Vec::with_capacity(length), Size::of_one(length));
-            open.push(Open { expression: walked, done, is_bound: false, size });
+            open.push(OpenAtom { expression: walked, done, is_bound: false, size });
             None
         } else {
             Some(leaves.leaf(walked))
@@ -634,12 +634,12 @@ impl Values {
 
     /// An atom in the heap.
     pub(super) fn load(&mut self, atom: &Atom, scope: &mut Scope) -> Result<Ref, Full> {
-        struct Open<'a> {
+        struct OpenValue<'a> {
             atom: &'a space::Expression,
             done: Vec<Ref>,
             size: Size,
         }
-        let mut open: Vec<Open<'_>> = Vec::new();
+        let mut open: Vec<OpenValue<'_>> = Vec::new();
         let mut met: Outcomes<(), Ref> = Outcomes::default();
         let mut current = atom;
         loop {
@@ -650,7 +650,7 @@ impl Values {
                     let known = again.or_else(|| self.kept.reference(expression));
                     if known.is_none() {
                         let (done, size) = (Vec::with_capacity(expression.len()), Size::of_one(expression.len()));
-                        open.push(Open { atom: expression, done, size });
+                        open.push(OpenValue { atom: expression, done, size });
                     } else if let Some(around) = open.last_mut() {
                         around.size.add(Size::KNOWN);
                     }

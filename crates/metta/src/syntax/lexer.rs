@@ -16,7 +16,7 @@
 use super::class::Class;
 use super::diagnostic::{Diagnostics, excerpt};
 use super::lines::text_start;
-use super::tree::Shape;
+use super::tree::NodeShape;
 use super::{Diagnostic, Span};
 use space::INTEGER_DIGITS_MAX;
 
@@ -25,7 +25,7 @@ pub(super) enum Token {
     Open,
     Close,
     /// An atom without children.
-    Leaf(Shape),
+    Leaf(NodeShape),
     /// Something that was reported as an error.
     Damaged,
 }
@@ -113,7 +113,7 @@ impl<'text> Lexer<'text> {
         let ends_word = |class: Class| class.ends_name() || class == Class::Semicolon;
         self.at = self.find(|character| ends_word(Class::of(character)));
         let sound = !self.report_nul(start) && self.check_word(Span::new(start, self.at));
-        if sound { Token::Leaf(Shape::Word) } else { Token::Damaged }
+        if sound { Token::Leaf(NodeShape::Word) } else { Token::Damaged }
     }
 
     /// Reports an integer that is too long; answers whether the word can stand.
@@ -131,7 +131,7 @@ impl<'text> Lexer<'text> {
         let start = self.at;
         self.at = self.find(|character| Class::of(character).ends_name());
         let sound = !self.report_nul(start) && self.check_variable(Span::new(start, self.at));
-        if sound { Token::Leaf(Shape::Variable) } else { Token::Damaged }
+        if sound { Token::Leaf(NodeShape::Variable) } else { Token::Damaged }
     }
 
     /// Reports what is wrong or odd about a variable; answers whether it can stand.

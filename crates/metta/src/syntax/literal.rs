@@ -11,7 +11,7 @@
 
 use super::diagnostic::excerpt;
 use super::lexer::{Lexer, Token, nul_byte};
-use super::tree::Shape;
+use super::tree::NodeShape;
 use super::{Diagnostic, Span};
 
 /// The most hexadecimal digits in `\u{...}`.
@@ -64,8 +64,8 @@ impl Lexer<'_> {
         self.at += 1;
         match literal {
             Literal { sound: false, .. } => Token::Damaged,
-            Literal { has_escapes: false, .. } => Token::Leaf(Shape::PlainString),
-            _ => Token::Leaf(Shape::EscapedString(Span::new(literal.value_start, self.values.len()))),
+            Literal { has_escapes: false, .. } => Token::Leaf(NodeShape::PlainString),
+            _ => Token::Leaf(NodeShape::EscapedString(Span::new(literal.value_start, self.values.len()))),
         }
     }
 

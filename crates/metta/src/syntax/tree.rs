@@ -52,7 +52,7 @@ pub struct Form {
 
 /// How a node is stored.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape {
+pub(super) enum NodeShape {
     Word,
     Variable,
     PlainString,
@@ -64,7 +64,7 @@ pub(super) enum Shape {
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    shape: Shape,
+    shape: NodeShape,
     span: Span,
 }
 
@@ -117,11 +117,13 @@ impl SyntaxTree {
     pub fn kind(&self, node: NodeId) -> NodeKind<'_> {
         let Node { shape, span } = self.nodes[node.index()];
         match shape {
-            Shape::Word => NodeKind::Word(span.slice(&self.text)),
-            Shape::Variable => NodeKind::Variable(Span { start: span.start + 1, ..span }.slice(&self.text)),
-            Shape::PlainString => NodeKind::String(Span { start: span.start + 1, end: span.end - 1 }.slice(&self.text)),
-            Shape::EscapedString(range) => NodeKind::String(range.slice(&self.values)),
-            Shape::Expression(range) => NodeKind::Expression(self.child_slice(range)),
+            NodeShape::Word => NodeKind::Word(span.slice(&self.text)),
+            NodeShape::Variable => NodeKind::Variable(Span { start: span.start + 1, ..span }.slice(&self.text)),
+            NodeShape::PlainString => {
+                NodeKind::String(Span { start: span.start + 1, end: span.end - 1 }.slice(&self.text))
+            }
+            NodeShape::EscapedString(range) => NodeKind::String(range.slice(&self.values)),
+            NodeShape::Expression(range) => NodeKind::Expression(self.child_slice(range)),
         }
     }
 
@@ -133,7 +135,7 @@ impl SyntaxTree {
     /// The children of a node, in order: none unless it is an expression.
     pub fn children(&self, node: NodeId) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + '_ {
         let range = match self.nodes[node.index()].shape {
-            Shape::Expression(range) => range,
+            NodeShape::Expression(range) => range,
             _ => Span { start: 0, end: 0 },
         };
         self.child_slice(range).iter().copied()
@@ -169,7 +171,7 @@ impl SyntaxTree {
     }
 
     /// Adds a node without children.
-    pub(super) fn add_leaf(&mut self, shape: Shape, span: Span) -> NodeId {
+    pub(super) fn add_leaf(&mut self, shape: NodeShape, span: Span) -> NodeId {
         let node = NodeId(self.nodes.len() as u32);
         self.nodes.push(Node { shape, span });
         node
@@ -180,7 +182,7 @@ impl SyntaxTree {
         let start = self.children.len();
         self.children.extend(children);
         let range = Span::new(start, self.children.len());
-        self.add_leaf(Shape::Expression(range), span)
+        self.add_leaf(NodeShape::Expression(range), span)
     }
 
     /// Adds a form after all others.

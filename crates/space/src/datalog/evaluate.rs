@@ -2,9 +2,9 @@
 
 use super::columns::Index;
 use super::matched::{Matched, Patterns, Sources};
-use super::plan::{Calls, ComponentPlan, Origin, Relations, Way};
+use super::plan::{Calls, ComponentPlan, Origin, Relations, RowStrategy};
 use super::program::{COLUMNS_MAX, Program, Refused};
-use super::step::{Columns, RulePlan, Step};
+use super::step::{Columns, RulePlan, RuleStep};
 use super::tuples::TupleSet;
 use super::values::Values;
 use crate::atom::Atom;
@@ -221,15 +221,15 @@ impl<'g, 'a> Run<'g, 'a> {
     fn solve(mut self, plan: &ComponentPlan, key: &[u32]) -> Result<Found, Refused> {
         let calls = Relations(plan.calls.len());
         let answers = match plan.way {
-            Way::Fixed => {
+            RowStrategy::Fixed => {
                 self.rounds(plan, &plan.rules, Some(key))?;
                 Relations::rows(0)
             }
-            Way::Walk => {
+            RowStrategy::Walk => {
                 self.walk(plan, key)?;
                 calls.answers()
             }
-            Way::Demand => {
+            RowStrategy::Demand => {
                 if plan.calls[0].bound != 0 {
                     self.relations[calls.calls(0)].insert(key);
                 }
@@ -380,14 +380,14 @@ impl<'g, 'a> Run<'g, 'a> {
         }
         let rule = (number, rule);
         match step {
-            Step::Rows { matched, key, outputs } => {
+            RuleStep::Rows { matched, key, outputs } => {
                 self.extend_matched(rule, at, (*matched, key, outputs), slots, has_new)
             }
-            Step::Known { index, relation, is_recursive, columns } => {
+            RuleStep::Known { index, relation, is_recursive, columns } => {
                 let columns = (*index, *relation, *is_recursive, columns);
                 self.extend_known(rule, at, columns, slots, has_new)
             }
-            Step::Goal { predicate, bound, columns } => {
+            RuleStep::Goal { predicate, bound, columns } => {
                 let goal = Calls { predicate: *predicate, bound: *bound };
                 let found = self.goal(goal, columns, slots)?;
                 self.count(found.count)?;
@@ -398,11 +398,11 @@ impl<'g, 'a> Run<'g, 'a> {
                 }
                 Ok(())
             }
-            Step::Absent(step) => match self.is_there(step, slots)? {
+            RuleStep::Absent(step) => match self.is_there(step, slots)? {
                 true => Ok(()),
                 false => self.extend(rule, at + 1, slots, has_new),
             },
-            Step::Test { test, operands } => match self.test(*test, operands, slots)? {
+            RuleStep::Test { test, operands } => match self.test(*test, operands, slots)? {
                 true => self.extend(rule, at + 1, slots, has_new),
                 false => Ok(()),
             },
@@ -425,13 +425,13 @@ impl<'g, 'a> Run<'g, 'a> {
     }
 
     /// Whether a step finds anything.
-    fn is_there(&mut self, step: &Step, slots: &mut [u32]) -> Result<bool, Refused> {
+    fn is_there(&mut self, step: &RuleStep, slots: &mut [u32]) -> Result<bool, Refused> {
         match step {
-            Step::Rows { matched, key, .. } => {
+            RuleStep::Rows { matched, key, .. } => {
                 let [from, to] = self.find_matched(*matched, key, slots)?;
                 Ok(to > from)
             }
-            Step::Goal { predicate, bound, columns } => {
+            RuleStep::Goal { predicate, bound, columns } => {
                 let goal = Calls { predicate: *predicate, bound: *bound };
                 let found = self.goal(goal, columns, slots)?;
                 Ok((0..found.count).any(|place| fill(slots, columns, found.row(place))))

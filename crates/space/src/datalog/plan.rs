@@ -2,7 +2,7 @@
 
 use super::matched::Sources;
 use super::program::{Operand, Part, Program, Refused, Rule};
-use super::step::{Columns, RulePlan, Step};
+use super::step::{Columns, RulePlan, RuleStep};
 use crate::atom::Atom;
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(super) enum Origin {
 
 /// How the rows of a component are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum RowStrategy {
     /// All calls have the values of the goal.
     Fixed,
     /// One call after the other.
@@ -44,7 +44,7 @@ pub(super) enum Way {
 
 /// What is to be done for a goal.
 pub(super) struct ComponentPlan {
-    pub(super) way: Way,
+    pub(super) way: RowStrategy,
     /// All calls, that of the goal first, and which values they have.
     pub(super) calls: Vec<Calls>,
     pub(super) origins: Vec<Vec<Origin>>,
@@ -262,9 +262,9 @@ impl ComponentPlan {
             .collect();
         let is_fixed = origins.iter().flatten().all(|origin| *origin != Origin::Varies);
         let way = match () {
-            () if is_fixed => Way::Fixed,
-            () if finder.is_walk() => Way::Walk,
-            () => Way::Demand,
+            () if is_fixed => RowStrategy::Fixed,
+            () if finder.is_walk() => RowStrategy::Walk,
+            () => RowStrategy::Demand,
         };
         let calls = finder.order;
         let mut plan = Self {
@@ -285,8 +285,8 @@ impl ComponentPlan {
         let width = |calls: &Calls| program.predicates[calls.predicate].columns();
         let known = |calls: &Calls| calls.bound.count_ones() as usize;
         let rows = self.calls.iter().map(|calls| match self.way {
-            Way::Fixed => width(calls) - known(calls),
-            Way::Walk | Way::Demand => width(calls),
+            RowStrategy::Fixed => width(calls) - known(calls),
+            RowStrategy::Walk | RowStrategy::Demand => width(calls),
         });
         let answers = width(&self.calls[0]) - known(&self.calls[0]);
         self.widths = rows.chain(self.calls.iter().map(known)).chain([answers]).collect();
@@ -297,7 +297,7 @@ impl ComponentPlan {
         for of in 0..self.calls.len() {
             let predicate = self.calls[of].predicate;
             for rule in 0..program.predicates[predicate].rules.len() {
-                if self.way == Way::Demand {
+                if self.way == RowStrategy::Demand {
                     for end in 0..program.predicates[predicate].rules[rule].parts.len() {
                         let made = RuleBuilder::new(self, program, sources, of, rule)?.demand(end)?;
                         needs_rows |= made.as_ref().is_some_and(|made| self.reads_rows(made));
@@ -322,7 +322,7 @@ impl ComponentPlan {
     /// Whether a rule that finds calls looks at rows of its component. One whose own calls have no known column begins with them.
     fn reads_rows(&self, rule: &RulePlan) -> bool {
         let rows = 0..self.calls.len();
-        rule.steps.iter().any(|step| matches!(step, Step::Known { relation, .. } if rows.contains(relation)))
+        rule.steps.iter().any(|step| matches!(step, RuleStep::Known { relation, .. } if rows.contains(relation)))
     }
 
     /// The number of an index.
@@ -450,7 +450,7 @@ impl<'p, 'g, 'a> RuleBuilder<'p, 'g, 'a> {
                 columns.equal.push([output, slot]);
             }
         }
-        self.made.steps.push(Step::Known { index, relation, is_recursive, columns });
+        self.made.steps.push(RuleStep::Known { index, relation, is_recursive, columns });
     }
 
     fn spare_slot(&mut self) -> u32 {
@@ -464,9 +464,9 @@ impl<'p, 'g, 'a> RuleBuilder<'p, 'g, 'a> {
         let mut parts = self.rule.parts.len();
         let mut head: Vec<Operand> = self.rule.head.clone();
         match self.plan.way {
-            Way::Demand => self.begin_with_call(finds_calls),
-            Way::Fixed => head = free(&head, calls),
-            Way::Walk => {
+            RowStrategy::Demand => self.begin_with_call(finds_calls),
+            RowStrategy::Fixed => head = free(&head, calls),
+            RowStrategy::Walk => {
                 self.made.relation = Relations(self.plan.calls.len()).answers();
                 head = free(&head, calls);
                 let component = &self.program.components[calls.predicate];
@@ -505,7 +505,7 @@ impl<'p, 'g, 'a> RuleBuilder<'p, 'g, 'a> {
         Ok(())
     }
 
-    fn step(&mut self, part: &Part, place: usize, is_recursive: bool) -> Result<Step, Refused> {
+    fn step(&mut self, part: &Part, place: usize, is_recursive: bool) -> Result<RuleStep, Refused> {
         match part {
             Part::Match { space, query, variables } => {
                 let numbers = variables.iter().map(|&(_, number)| number);
@@ -513,7 +513,7 @@ impl<'p, 'g, 'a> RuleBuilder<'p, 'g, 'a> {
                 let [predicate, rule] = self.place;
                 let (matched, outputs) =
                     self.sources.matched([predicate, rule, place], (space, query), variables, &key)?;
-                Ok(Step::Rows { matched, key, outputs })
+                Ok(RuleStep::Rows { matched, key, outputs })
             }
             Part::Call { predicate, columns } => {
                 let component = &self.program.components[self.calls().predicate];
@@ -523,32 +523,33 @@ impl<'p, 'g, 'a> RuleBuilder<'p, 'g, 'a> {
                     true => self.known_step(called, columns, is_recursive),
                     false => {
                         let columns = self.columns(columns, &|column| called.is_bound(column))?;
-                        Ok(Step::Goal { predicate: *predicate, bound, columns })
+                        Ok(RuleStep::Goal { predicate: *predicate, bound, columns })
                     }
                 }
             }
-            Part::Absent(inner) => Ok(Step::Absent(Box::new(self.step(inner, place, false)?))),
+            Part::Absent(inner) => Ok(RuleStep::Absent(Box::new(self.step(inner, place, false)?))),
             Part::Test { test, operands } => {
                 if !operands.iter().all(|operand| is_known(operand, &self.known)) {
                     return Err(Refused::NotRows("a test looks at a variable without a value"));
                 }
                 let operands = operands.iter().map(|operand| self.slot(operand)).collect::<Result<_, _>>()?;
-                Ok(Step::Test { test: *test, operands })
+                Ok(RuleStep::Test { test: *test, operands })
             }
         }
     }
 
     /// A step through the rows of a call of the component.
-    fn known_step(&mut self, called: Calls, columns: &[Operand], is_recursive: bool) -> Result<Step, Refused> {
+    fn known_step(&mut self, called: Calls, columns: &[Operand], is_recursive: bool) -> Result<RuleStep, Refused> {
         let place = self.place_of(called).expect("calls were found");
         let calls = self.plan.calls[place];
         // Rows of calls that all have the same values do not hold these.
-        let kept: Vec<Operand> = if self.plan.way == Way::Fixed { free(columns, calls) } else { columns.to_vec() };
+        let kept: Vec<Operand> =
+            if self.plan.way == RowStrategy::Fixed { free(columns, calls) } else { columns.to_vec() };
         let keyed: Vec<usize> = (0..kept.len()).filter(|&column| is_known(&kept[column], &self.known)).collect();
         let relation = Relations::rows(place);
         let index = self.plan.index(relation, keyed.clone());
         let columns = self.columns(&kept, &|column| keyed.contains(&column))?;
-        Ok(Step::Known { index, relation, is_recursive, columns })
+        Ok(RuleStep::Known { index, relation, is_recursive, columns })
     }
 
     /// What is known and what is found of columns.

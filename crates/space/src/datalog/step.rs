@@ -1,7 +1,7 @@
 //! Rules, made ready to be gone through: variables are slots, values of the program as well.
 
 /// What a rule does, one step after the other; each goes through what it finds.
-pub(super) enum Step {
+pub(super) enum RuleStep {
     /// Answers of a pattern.
     Rows {
         /// Which pattern.
@@ -31,7 +31,7 @@ pub(super) enum Step {
         columns: Columns,
     },
     /// There is nothing of the kind.
-    Absent(Box<Step>),
+    Absent(Box<RuleStep>),
     /// A test of the caller.
     Test {
         /// Its number.
@@ -59,7 +59,7 @@ pub(super) struct RulePlan {
     pub(super) slots: Vec<u32>,
     /// Where the known values of a call go, in their order; `true` if that slot has a value, which must be the same.
     pub(super) entry: Vec<(u32, bool)>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<RuleStep>,
     /// For each step the slots that it and those after it need, if others were found before it: then they are gone through once
     /// for the same values.
     pub(super) needed: Vec<Option<Vec<u32>>>,
@@ -73,7 +73,7 @@ pub(super) struct RulePlan {
 /// With more slots than this that are needed, it is not kept for which values the rest of a rule was gone through.
 const NEEDED_MAX: usize = 2;
 
-impl Step {
+impl RuleStep {
     /// The slots that it looks at, and those that it fills.
     fn slots(&self) -> (Vec<u32>, &[u32]) {
         match self {
@@ -92,7 +92,7 @@ impl RulePlan {
     /// Finds out before which steps something that was found is not needed any more.
     pub(super) fn find_needed(&mut self) {
         self.last_recursive =
-            self.steps.iter().rposition(|step| matches!(step, Step::Known { is_recursive: true, .. }));
+            self.steps.iter().rposition(|step| matches!(step, RuleStep::Known { is_recursive: true, .. }));
         let mut varying: Vec<u32> = self.entry.iter().map(|&(slot, _)| slot).collect();
         self.needed = self.steps.iter().map(|_| None).collect();
         for at in 1..self.steps.len() {

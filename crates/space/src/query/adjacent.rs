@@ -9,8 +9,8 @@
 
 use super::execute::{ANSWERS_BETWEEN_LOOKS, Answers, ShouldStop};
 use super::extent::Extent;
-use super::grouped::{AnswerGroup, Factored, Part, write_group};
-use super::loops::{Loops, Step};
+use super::grouped::{AnswerGroup, Factored, PartialAnswers, write_group};
+use super::loops::{LoopStep, Loops};
 use super::made::Made;
 use super::usage::{ANSWERS_MIN, Adjacent};
 use super::view::View;
@@ -42,7 +42,7 @@ impl<'a> View<'a> {
     }
 
     /// The relation that may answer a step, if there is only one.
-    fn only_relation(self, (step, loops): (&Step, &Loops), parameters: &[Term]) -> Option<&'a Relation> {
+    fn only_relation(self, (step, loops): (&LoopStep, &Loops), parameters: &[Term]) -> Option<&'a Relation> {
         let relations = self.of(step.place).iter().map(|contents| contents.relation_of_length(step.length));
         let mut relations =
             relations.filter(|relation| step.may_answer(&loops.known, Some(parameters), relation, self.terms));
@@ -144,12 +144,12 @@ impl Answers {
     }
 
     /// Takes out the part of the answers that was found last.
-    pub(super) fn take_part(&mut self) -> Part {
-        Part { cells: std::mem::take(&mut self.found), factored: self.factored.take() }
+    pub(super) fn take_part(&mut self) -> PartialAnswers {
+        PartialAnswers { cells: std::mem::take(&mut self.found), factored: self.factored.take() }
     }
 
     /// Puts other answers into their place.
-    pub(super) fn replace_by(&mut self, Part { cells, factored }: Part) {
+    pub(super) fn replace_by(&mut self, PartialAnswers { cells, factored }: PartialAnswers) {
         (self.found, self.factored) = (cells, factored);
     }
 

@@ -20,10 +20,10 @@ const ANSWERS_FIRST: usize = 16;
 /// The solutions of a query; see [`Snapshot::cursor`].
 pub struct Cursor {
     snapshot: Snapshot,
-    found: Found,
+    found: CursorAnswers,
 }
 
-enum Found {
+enum CursorAnswers {
     Rows(Box<Rows>),
     Atoms(std::vec::IntoIter<Solution>),
 }
@@ -53,11 +53,11 @@ impl Snapshot {
         let found = match names {
             Some(names) => {
                 let (answers, search) = (Answers::default(), Search::beginning_with(ANSWERS_FIRST));
-                Found::Rows(Box::new(Rows { plan, names, answers, count: 0, next: 0, search }))
+                CursorAnswers::Rows(Box::new(Rows { plan, names, answers, count: 0, next: 0, search }))
             }
             None => {
                 let solutions = snapshot.solutions_in_part(query, source, &|| false);
-                Found::Atoms(solutions.expect("nobody gives up").into_iter())
+                CursorAnswers::Atoms(solutions.expect("nobody gives up").into_iter())
             }
         };
         Cursor { snapshot, found }
@@ -81,8 +81,8 @@ impl Iterator for Cursor {
     fn next(&mut self) -> Option<Solution> {
         let Self { snapshot, found } = self;
         let rows = match found {
-            Found::Rows(rows) => rows,
-            Found::Atoms(solutions) => return solutions.next(),
+            CursorAnswers::Rows(rows) => rows,
+            CursorAnswers::Atoms(solutions) => return solutions.next(),
         };
         if rows.next == rows.count && !rows.advance(snapshot) {
             return None;
@@ -96,8 +96,8 @@ impl Iterator for Cursor {
     fn count(self) -> usize {
         let Self { snapshot, found } = self;
         let mut rows = match found {
-            Found::Rows(rows) => rows,
-            Found::Atoms(solutions) => return solutions.len(),
+            CursorAnswers::Rows(rows) => rows,
+            CursorAnswers::Atoms(solutions) => return solutions.len(),
         };
         let mut count = rows.count - rows.next;
         while rows.advance(&snapshot) {

@@ -5,7 +5,7 @@ use super::extent::{Extent, Window};
 use super::filter::{Filter, Given};
 use super::grouped::Factored;
 use super::join::{Chosen, Ended, Room};
-use super::loops::{Known, Loops, Step};
+use super::loops::{Known, LoopStep, Loops};
 use super::made::Made;
 use super::matching::{Match, matches};
 use super::pattern::{NO_TERM, PatternPart};
@@ -327,7 +327,7 @@ impl View<'_> {
         self,
         (count, is_counted): (usize, bool),
         extent: &mut Extent,
-        (step, loops): (&Step, &Loops),
+        (step, loops): (&LoopStep, &Loops),
         parameters: &[Term],
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
@@ -375,7 +375,7 @@ impl View<'_> {
 
     /// Which spaces are asked for `count` answers, a bit for each. One without rows for a step is passed over, whatever was found so far;
     /// one answer and one space are as soon asked.
-    fn asked(self, count: usize, (step, loops): (&Step, &Loops), parameters: &[Term]) -> u64 {
+    fn asked(self, count: usize, (step, loops): (&LoopStep, &Loops), parameters: &[Term]) -> u64 {
         match self.of(step.place) {
             [_] if count == 1 => 1,
             spaces => {
@@ -434,7 +434,7 @@ impl Answers {
     /// Takes the answers of the only pattern, each of whose columns is known or the place of a variable, from one relation.
     fn take_only(
         &mut self,
-        step: &Step,
+        step: &LoopStep,
         loops: &Loops,
         parameters: &[Term],
         relation: &Relation,
@@ -491,7 +491,14 @@ impl Answers {
     }
 
     /// How many answers the rows of a relation make of the current one, for a step that [can be counted](Step::is_countable).
-    fn count(&mut self, step: &Step, loops: &Loops, parameters: &[Term], relation: &Relation, terms: &Terms) -> usize {
+    fn count(
+        &mut self,
+        step: &LoopStep,
+        loops: &Loops,
+        parameters: &[Term],
+        relation: &Relation,
+        terms: &Terms,
+    ) -> usize {
         let Self { current, rows, keys, row, .. } = self;
         let known = &loops.known[step.known[0]..step.known[1]];
         keys.clear();
@@ -513,7 +520,7 @@ impl Answers {
     /// Of the rows that are listed only those within the window are looked at.
     fn extend(
         &mut self,
-        (step, window): (&Step, &mut Window),
+        (step, window): (&LoopStep, &mut Window),
         loops: &Loops,
         parameters: &[Term],
         relation: &Relation,
@@ -562,7 +569,7 @@ impl Answers {
 
 /// Adds what rows make of an answer, each looked at as a whole; gives how many answers that are.
 fn match_all(
-    step: &Step,
+    step: &LoopStep,
     (parts, parameters): (&[PatternPart], &[Term]),
     selected: &RowSelection<'_>,
     current: &[Term],

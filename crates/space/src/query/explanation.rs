@@ -1,7 +1,7 @@
 //! In which way a plan was executed, and how many answers there were so far after each step.
 
 use super::execute::Answers;
-use super::join::Way;
+use super::join::JoinStrategy;
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;
 use crate::atom::Atom;
@@ -68,13 +68,13 @@ impl Plan {
         let written = || (0..patterns).map(StepOf::Pattern).collect();
         let chosen = self.chosen.as_ref().filter(|_| answers.are_chosen()).map(|chosen| chosen.last_way());
         let (way, of, estimates): (_, Vec<StepOf>, &[f64]) = match chosen {
-            Some(Way::Join { order, estimates }) => {
+            Some(JoinStrategy::Join { order, estimates }) => {
                 (QueryWay::Join, order.iter().map(|&variable| StepOf::Variable(variable)).collect(), estimates)
             }
-            Some(Way::Loops { order: Some(order), estimates }) => {
+            Some(JoinStrategy::Loops { order: Some(order), estimates }) => {
                 (QueryWay::LoopsReordered, order.iter().map(|&number| StepOf::Pattern(number)).collect(), estimates)
             }
-            Some(Way::Loops { order: None, estimates }) => (QueryWay::LoopsAsWritten, written(), estimates),
+            Some(JoinStrategy::Loops { order: None, estimates }) => (QueryWay::LoopsAsWritten, written(), estimates),
             None => (QueryWay::LoopsAsWritten, written(), &[]),
         };
         let step = |(place, of): (usize, StepOf)| PlanStep {

@@ -9,7 +9,7 @@
 //!
 //! Whether any filter was undecided is noted: if none was, each answer that is left has passed all tests.
 
-use super::loops::{Loops, Step};
+use super::loops::{LoopStep, Loops};
 use super::pattern::{NO_TERM, PatternPart};
 use super::subquery::Subquery;
 use super::view::View;
@@ -241,7 +241,7 @@ impl Filters {
     pub(super) fn of_loops(all: &[Filter], loops: &Loops) -> Self {
         let variable = |part: &PatternPart| if let PatternPart::Variable(number) = part { Some(*number) } else { None };
         let parts = &loops.patterns.parts;
-        let bound = |step: &Step| parts[step.parts[0]..step.parts[1]].iter().filter_map(variable).collect();
+        let bound = |step: &LoopStep| parts[step.parts[0]..step.parts[1]].iter().filter_map(variable).collect();
         Self::after(all, loops.steps.iter().map(bound))
     }
 

@@ -9,7 +9,7 @@
 
 use super::execute::{Answers, ROWS_BEFORE_CHOICE, ShouldStop};
 use super::filter::Given;
-use super::loops::{Loops, Step};
+use super::loops::{LoopStep, Loops};
 use super::pattern::NO_TERM;
 use super::plan::Plan;
 use super::search::Search;
@@ -116,7 +116,7 @@ impl View<'_> {
     }
 
     /// How many answers a pattern has whose columns are known or the places of variables of their own.
-    fn count_rows(self, step: &Step, loops: &Loops, parameters: &[Term]) -> usize {
+    fn count_rows(self, step: &LoopStep, loops: &Loops, parameters: &[Term]) -> usize {
         let known = &loops.known[step.known[0]..step.known[1]];
         let keys: Vec<_> = known.iter().map(|&(path, known)| (path, known.key(parameters, &[], self.terms))).collect();
         if keys.iter().any(|&(_, key)| key == NO_TERM) {

@@ -26,12 +26,12 @@ pub struct AnswerGroup<'a> {
 const CELLS_DOUBLED_MAX: usize = 1 << 20;
 
 /// Some of the answers of a query, while others are looked for.
-pub(super) struct Part {
+pub(super) struct PartialAnswers {
     pub(super) cells: Vec<Term>,
     pub(super) factored: Option<Factored>,
 }
 
-impl Part {
+impl PartialAnswers {
     /// Adds the answers of `width` terms that come next. They stay grouped if all of them are, in one way.
     pub(super) fn append(&mut self, mut other: Self, width: usize) {
         if let (Some(factored), Some(more)) = (&mut self.factored, &other.factored)

@@ -15,7 +15,7 @@ thread_local! {
 #[derive(Default)]
 pub(super) struct Loops {
     pub(super) patterns: Patterns,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<LoopStep>,
     /// Whether no pattern has an expression inside, so that nothing but the terms of rows is compared.
     pub(super) is_flat: bool,
     /// What is known of the patterns, one after the other.
@@ -47,7 +47,7 @@ impl Known {
 
 /// How one pattern is answered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct LoopStep {
     pub(super) length: usize,
     /// Where the pattern is in the parts, without what opens it, and what is known of it.
     pub(super) parts: [usize; 2],
@@ -78,7 +78,7 @@ impl Loops {
         bound.resize(*variables, false);
         let mut start = 0;
         for (number, &end) in ends.iter().enumerate() {
-            let Some(mut step) = Step::new(start, end, parts, bound, known) else { return false };
+            let Some(mut step) = LoopStep::new(start, end, parts, bound, known) else { return false };
             step.place = patterns.place(number);
             step.bind(&parts[start + 1..end], bound);
             steps.push(step);
@@ -94,7 +94,7 @@ impl Loops {
     }
 }
 
-impl Step {
+impl LoopStep {
     /// `bound` says which variables earlier patterns bind. `None` for a pattern that is not an expression.
     fn new(
         start: usize,

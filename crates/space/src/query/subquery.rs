@@ -3,7 +3,7 @@
 //! What is bound already is a parameter of the subquery. Its patterns are looped over as they are written; of the last it is only asked
 //! whether there is a row.
 
-use super::loops::{Loops, Step};
+use super::loops::{LoopStep, Loops};
 use super::matching::{Match, matches};
 use super::pattern::{NO_TERM, PatternPart, Patterns};
 use super::view::View;
@@ -113,7 +113,7 @@ impl Subquery {
     /// Adds what the rows of a relation make of an answer; without variables, a cell for each row.
     fn extend(
         &self,
-        step: &Step,
+        step: &LoopStep,
         relation: &Relation,
         (keys, answer, parameters): (&[(Path, Term)], &[Term], &[Term]),
         next: &mut Vec<Term>,
@@ -142,7 +142,7 @@ impl Subquery {
 }
 
 /// Whether a relation has a row for a step that [can be counted](Step::is_countable).
-fn has_row(step: &Step, relation: &Relation, keys: &[(Path, Term)], view: View<'_>) -> bool {
+fn has_row(step: &LoopStep, relation: &Relation, keys: &[(Path, Term)], view: View<'_>) -> bool {
     if step.is_known {
         let row: Vec<Term> = keys.iter().map(|&(_, key)| key).collect();
         return relation.count(&row, view.terms) > 0;

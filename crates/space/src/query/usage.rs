@@ -1,6 +1,6 @@
 //! What the steps of a plan were asked for from one execution to the next, and what answers them where that was most of a relation.
 
-use super::loops::{Known, Loops, Step};
+use super::loops::{Known, LoopStep, Loops};
 use super::pattern::{NO_TERM, PatternPart};
 use crate::relation::{Adjacency, AdjacencyShape, Relation, Stamp};
 use crate::term::{Term, Terms};
@@ -69,7 +69,7 @@ impl Usages {
     /// What answers a step of this number for `count` answers, made if that pays.
     pub(super) fn made_for(
         &self,
-        (number, step, loops): (usize, &Step, &Loops),
+        (number, step, loops): (usize, &LoopStep, &Loops),
         count: usize,
         (relation, terms): (&Relation, &Terms),
         should_stop: &dyn Fn() -> bool,
@@ -123,7 +123,7 @@ impl Adjacent {
 
 /// The variable or parameter that the rows of a step are asked for by, which rows those are, and the variables that they have values of.
 /// `None` if something else than constants is known as well.
-fn shape_of(step: &Step, loops: &Loops) -> Option<(Known, AdjacencyShape, Vec<u32>)> {
+fn shape_of(step: &LoopStep, loops: &Loops) -> Option<(Known, AdjacencyShape, Vec<u32>)> {
     let (mut by, mut constants) = (None, Vec::new());
     for &(path, known) in &loops.known[step.known[0]..step.known[1]] {
         match known {

@@ -218,14 +218,14 @@ impl Terms {
 
     /// The part of a term.
     #[inline]
-    fn part(&self, term: Term) -> Part<'_> {
+    fn part(&self, term: Term) -> TermPart<'_> {
         if term.0 >= self.head.base {
-            return Part::Made(&self.head);
+            return TermPart::Made(&self.head);
         }
         let after = self.sealed.partition_point(|part| part.base <= term.0);
         match (after.checked_sub(1), &self.mapped) {
-            (Some(place), _) => Part::Made(&self.sealed[place]),
-            (None, Some(mapped)) => Part::Mapped(mapped),
+            (Some(place), _) => TermPart::Made(&self.sealed[place]),
+            (None, Some(mapped)) => TermPart::Mapped(mapped),
             (None, None) => unreachable!("the first part begins with the first term"),
         }
     }
@@ -625,12 +625,12 @@ impl Terms {
 
 /// Where a term lies.
 #[derive(Clone, Copy)]
-enum Part<'a> {
+enum TermPart<'a> {
     Made(&'a TermSegment),
     Mapped(&'a MappedTerms),
 }
 
-impl<'a> Part<'a> {
+impl<'a> TermPart<'a> {
     #[inline]
     fn kept(self, term: Term) -> Option<&'a Atom> {
         match self {

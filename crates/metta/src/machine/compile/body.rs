@@ -4,7 +4,8 @@ use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
 use crate::lowering::{Arithmetic, Comparison, Form, Lowering};
 use crate::machine::code::{
-    ArgumentSource, Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED,
+    ArgumentSource, Arguments, Guard, HEADER, Instruction, Position, SOURCES_MAX, Slot, TemplatePart, TypeId,
+    WELL_TYPED,
 };
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use crate::machine::words::{ANY, COMPOUND, EMPTY, SYMBOL};
@@ -130,7 +131,7 @@ impl Compiler<'_, '_> {
 
     fn leaf(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
         if atom.children().is_some() {
-            let template = self.add_template(vec![Part::Expression(0)]);
+            let template = self.add_template(vec![TemplatePart::Expression(0)]);
             let dst = self.target(dest);
             self.emit(Instruction::Build { dst, template });
             return self.finish(dst, dest);

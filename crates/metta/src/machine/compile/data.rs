@@ -9,7 +9,7 @@
 //!    place of the frame.
 
 use super::body::Whole;
-use super::{Compiler, Dest, Errors, Label, Later, State};
+use super::{CodeState, Compiler, Dest, Errors, Label, Later};
 use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot, TypeId};
 use crate::machine::kept_types::{ARITY_MAX, TypedData};
 use crate::machine::types::{Formal, HeadKind};
@@ -83,7 +83,7 @@ pub(super) struct Unnormalized {
     label: Label,
     parts: Parts,
     made: Rebuilt,
-    state: State,
+    state: CodeState,
     errors: Errors,
 }
 

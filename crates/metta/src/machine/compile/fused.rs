@@ -12,7 +12,7 @@
 //! code goes on with the `match` as it is written.
 
 use super::filters::{Tested, Tests};
-use super::{Compiler, Dest, Errors, Label, Later, QueryGoal, State};
+use super::{CodeState, Compiler, Dest, Errors, Label, Later, QueryGoal};
 use crate::lowering::{Comparison, Form, Logic, Lowering, Wanted};
 use crate::machine::code::{FusedQuery, Instruction, Query, QueryFilter, QueryFilters, QueryPart, Slot, WrittenQuery};
 use crate::names;
@@ -45,7 +45,7 @@ pub(super) struct Unfused {
     whole: Atom,
     goal: QueryGoal,
     dest: Dest,
-    state: State,
+    state: CodeState,
     join: Option<Label>,
     errors: Errors,
 }

@@ -1,7 +1,7 @@
 //! Patterns: the heads of rules, and what `let` and `case` take apart.
 
 use super::{Compiler, DEPTH_MAX, Fix, Label};
-use crate::machine::code::{Instruction, NEXT_RULE, Pc, Shape, Slot};
+use crate::machine::code::{Instruction, NEXT_RULE, PatternShape, Pc, Slot};
 use crate::machine::words::INTEGER;
 use region::Ref;
 use space::{Atom, Expression, Variable, variables};
@@ -116,7 +116,8 @@ impl Compiler<'_, '_> {
 
     fn new_shape(&mut self, length: usize, head: Option<Ref>, or: Or) -> u32 {
         let length = length as u32;
-        let shape = Shape { length, head, template: 0, variables: Box::default(), built: Pc::MAX, or: NEXT_RULE };
+        let shape =
+            PatternShape { length, head, template: 0, variables: Box::default(), built: Pc::MAX, or: NEXT_RULE };
         self.run.m.code.shapes.push(shape);
         let index = (self.run.m.code.shapes.len() - 1) as u32;
         if let Or::Destination(label) = or {

@@ -3,7 +3,7 @@
 use super::{Rest, Rule, minimal};
 use crate::machine::code::{Entry, Kind, Slot};
 use crate::machine::indexed::{PARTS_MAX, parts_of};
-use crate::machine::rule_index::{Node, Place, Reached, RuleIndex};
+use crate::machine::rule_index::{IndexNode, Place, Reached, RuleIndex};
 use crate::machine::words::{COMPOUND, SYMBOL};
 use crate::machine::{Halt, Running};
 use crate::names;
@@ -35,8 +35,8 @@ impl Running<'_> {
         let found = self.m.code.functions[function as usize];
         let known: Vec<Atom> = (0..u64::from(found.arguments)).map(any).collect();
         let root = match self.rules_that_may_match(found.head, &known) {
-            FewCandidates::All(_) => Node::new(known, &[]),
-            FewCandidates::Some(sample) => Node::new(known, &sample),
+            FewCandidates::All(_) => IndexNode::new(known, &[]),
+            FewCandidates::Some(sample) => IndexNode::new(known, &sample),
         };
         let index = RuleIndex::new(root);
         // What was found for rules as they stood before is needed no more.
@@ -63,7 +63,7 @@ impl Running<'_> {
             FewCandidates::Some(mut sample) => {
                 sample.retain(|found| arguments_of(&found.atom).is_none_or(|found| may_match_all(&known, found)));
                 let nodes = &mut self.m.code.indexes[index as usize].nodes;
-                nodes.push(Node::new(known, &sample));
+                nodes.push(IndexNode::new(known, &sample));
                 return Ok(Reached::Node((nodes.len() - 1) as u32));
             }
         };
@@ -163,7 +163,7 @@ impl Running<'_> {
     }
 }
 
-impl Node<Entry> {
+impl IndexNode<Entry> {
     /// Where calls come whose arguments match these patterns, given some of the rules that may match them.
     fn new(known: Vec<Atom>, sample: &[Candidate]) -> Self {
         let mut places: Vec<(usize, Place)> = Vec::new();

@@ -3,7 +3,7 @@
 use super::{Compiler, Dest, Errors, Later};
 use crate::lowering::{Form, Loop};
 use crate::machine::code::{
-    Guard, HEADER, Instruction, NO_FUNCTION, Part, REDUCE, Slot, SyntheticBody, SyntheticFunction, TypeId,
+    Guard, HEADER, Instruction, NO_FUNCTION, REDUCE, Slot, SyntheticBody, SyntheticFunction, TemplatePart, TypeId,
 };
 use crate::machine::types::{Formal, Signature};
 use crate::machine::words::small;
@@ -157,7 +157,7 @@ impl Compiler<'_, '_> {
         }
         let (index, empty) = (self.slot(), self.slot());
         self.emit(Instruction::Load { dst: index, value: small(0).expect("it is small") });
-        let template = self.add_template(vec![Part::Expression(0)]);
+        let template = self.add_template(vec![TemplatePart::Expression(0)]);
         self.emit(Instruction::Build { dst: empty, template });
         let arguments: Vec<Slot> = match kind {
             Loop::Fold => vec![0, index, 1, 2, 3, 4, 1],
@@ -216,7 +216,7 @@ impl Compiler<'_, '_> {
                 self.emit(Instruction::Return { slot: 2 });
             }
             Loop::Fold => {
-                let parts = [0, 6, 3, 4, 5].map(Part::Slot);
+                let parts = [0, 6, 3, 4, 5].map(TemplatePart::Slot);
                 let call = self.call_template("foldl-atom", &parts);
                 self.emit(Instruction::Leave { slot: 2, type_id, call, function: NO_FUNCTION });
             }
@@ -230,11 +230,11 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn call_template(&mut self, name: &str, arguments: &[Part]) -> u32 {
+    fn call_template(&mut self, name: &str, arguments: &[TemplatePart]) -> u32 {
         let head = self.run.m.values.symbol(&Symbol::new(name));
-        let mut parts = vec![Part::Leaf(head)];
+        let mut parts = vec![TemplatePart::Leaf(head)];
         parts.extend_from_slice(arguments);
-        parts.push(Part::Expression(arguments.len() as u32 + 1));
+        parts.push(TemplatePart::Expression(arguments.len() as u32 + 1));
         self.add_template(parts)
     }
 
@@ -249,12 +249,17 @@ impl Compiler<'_, '_> {
         self.place(dropped);
         self.go_round(next + 1, 2, count);
         self.place(stuck);
-        let call = self.call_template("filter-atom", &[0, 3, 4].map(Part::Slot));
+        let call = self.call_template("filter-atom", &[0, 3, 4].map(TemplatePart::Slot));
         let (shown, error) = (self.slot(), self.slot());
         self.emit(Instruction::Build { dst: shown, template: call });
         let head = crate::machine::words::ERROR;
         let message = self.run.m.values.symbol(&Symbol::new(names::NO_RETURN));
-        let parts = vec![Part::Leaf(head), Part::Slot(shown), Part::Leaf(message), Part::Expression(3)];
+        let parts = vec![
+            TemplatePart::Leaf(head),
+            TemplatePart::Slot(shown),
+            TemplatePart::Leaf(message),
+            TemplatePart::Expression(3),
+        ];
         let template = self.add_template(parts);
         self.emit(Instruction::Build { dst: error, template });
         self.emit(Instruction::Return { slot: error });
@@ -262,7 +267,8 @@ impl Compiler<'_, '_> {
 
     /// Goes round with another element found.
     fn go_round_with(&mut self, element: Slot, index: Slot, count: Slot) {
-        let template = self.add_template(vec![Part::Slot(element), Part::Slot(2), Part::Expression(2)]);
+        let template =
+            self.add_template(vec![TemplatePart::Slot(element), TemplatePart::Slot(2), TemplatePart::Expression(2)]);
         let dst = self.slot();
         self.emit(Instruction::Build { dst, template });
         self.go_round(index, dst, count);

@@ -10,7 +10,7 @@ use super::{Compiler, Dest, Errors, Later, occurrences};
 use crate::instructions::is_instruction;
 use crate::lowering::{Form, Loop, Lowering};
 use crate::machine::code::{
-    Guard, HEADER, Instruction, NO_FUNCTION, Part, Slot, SyntheticBody, SyntheticFunction, TypeId,
+    Guard, HEADER, Instruction, NO_FUNCTION, Slot, SyntheticBody, SyntheticFunction, TemplatePart, TypeId,
 };
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::words::{ERROR, small};
@@ -230,7 +230,7 @@ impl Compiler<'_, '_> {
             Some(start) => self.raw_slot(start),
             None => {
                 let slot = self.slot();
-                let template = self.add_template(vec![Part::Expression(0)]);
+                let template = self.add_template(vec![TemplatePart::Expression(0)]);
                 self.emit(Instruction::Build { dst: slot, template });
                 slot
             }
@@ -417,7 +417,7 @@ impl Compiler<'_, '_> {
 
     /// Goes on with another element found.
     fn again_with(&mut self, made: &SyntheticFunction, index: Slot, value: Slot, found: Slot) {
-        let parts = vec![Part::Slot(value), Part::Slot(found), Part::Expression(2)];
+        let parts = vec![TemplatePart::Slot(value), TemplatePart::Slot(found), TemplatePart::Expression(2)];
         let template = self.add_template(parts);
         let dst = self.slot();
         self.emit(Instruction::Build { dst, template });

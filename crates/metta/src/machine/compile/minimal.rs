@@ -13,10 +13,12 @@
 
 use super::answers::OddAnswer;
 use super::head::Or;
-use super::{Compiler, DEPTH_MAX, Dest, Errors, Label, Later, State, occurrences};
+use super::{CodeState, Compiler, DEPTH_MAX, Dest, Errors, Label, Later, occurrences};
 use crate::instructions::{MinimalInstruction, instruction_of, is_instruction};
 use crate::lowering::Lowering;
-use crate::machine::code::{Branches, CollectedInto, Guard, HEADER, Instruction, OPEN, Part, REDUCE, Slot, TypeId};
+use crate::machine::code::{
+    Branches, CollectedInto, Guard, HEADER, Instruction, OPEN, REDUCE, Slot, TemplatePart, TypeId,
+};
 use crate::names;
 use crate::operation::Operation;
 use crate::operation::lowering_of;
@@ -86,9 +88,9 @@ impl Compiler<'_, '_> {
     pub(super) fn own_call(&mut self, count: usize) -> u32 {
         self.fixed = self.state.variables.keys().cloned().collect();
         let head = self.run.m.code.functions[self.function as usize].head;
-        let mut parts = vec![Part::Leaf(head)];
-        parts.extend((0..count).map(|slot| Part::Slot(slot as Slot)));
-        parts.push(Part::Expression(count as u32 + 1));
+        let mut parts = vec![TemplatePart::Leaf(head)];
+        parts.extend((0..count).map(|slot| TemplatePart::Slot(slot as Slot)));
+        parts.push(TemplatePart::Expression(count as u32 + 1));
         self.add_template(parts)
     }
 
@@ -125,7 +127,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The code goes on here with a value in a slot, whatever path leads here.
-    fn joined_at(&mut self, join: Label, before: State, dst: Slot) {
+    fn joined_at(&mut self, join: Label, before: CodeState, dst: Slot) {
         self.place(join);
         self.state = before;
         self.state.is_stale = true;
@@ -573,7 +575,7 @@ impl Compiler<'_, '_> {
         self.place(spaces);
         let place = self.here();
         self.run.m.code.spaces.insert(here, place);
-        self.state = State { variables: inside.variables, ..before.clone() };
+        self.state = CodeState { variables: inside.variables, ..before.clone() };
         self.emit(Instruction::Undo { slot: marks });
         for (variable, slot) in &fresh {
             self.fresh_variable(variable, *slot);

@@ -32,7 +32,7 @@ mod spaces;
 mod wanted;
 
 use super::code::{
-    ESCAPE, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, ReturnPoint, RuleCode, Slot, TypeId, WELL_TYPED,
+    ESCAPE, HEADER, Instruction, Key, Kind, Pc, REDUCE, ReturnPoint, RuleCode, Slot, TemplatePart, TypeId, WELL_TYPED,
 };
 use super::{Halt, Running, changed_states};
 use crate::names;
@@ -97,7 +97,7 @@ enum Errors {
 
 /// What is known at a place in the code.
 #[derive(Clone, Default)]
-struct State {
+struct CodeState {
     variables: FxHashMap<Variable, Slot>,
     facts: FxHashMap<Slot, Fact>,
     /// The slots that hold values.
@@ -115,7 +115,7 @@ enum Later {
         is_answer: bool,
         type_id: TypeId,
         dest: Dest,
-        state: State,
+        state: CodeState,
         join: Option<Label>,
         errors: Errors,
     },
@@ -126,7 +126,7 @@ enum Later {
         atom: Atom,
         type_id: TypeId,
         dest: Dest,
-        state: State,
+        state: CodeState,
         join: Option<Label>,
         errors: Errors,
     },
@@ -138,16 +138,24 @@ enum Later {
         rest: Atom,
         type_id: TypeId,
         dest: Dest,
-        state: State,
+        state: CodeState,
         join: Option<Label>,
         errors: Errors,
     },
     /// A form whose rules may have changed while its arguments were evaluated.
-    Called { label: Label, call: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    Called { label: Label, call: Atom, dest: Dest, state: CodeState, join: Option<Label>, errors: Errors },
     /// A `match` whose template asks again, as it is written.
     Unfused(Box<fused::Unfused>),
     /// The rest of a `case` as it is written, for one of its subjects.
-    Subject { label: Label, chosen: Atom, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    Subject {
+        label: Label,
+        chosen: Atom,
+        atom: Atom,
+        dest: Dest,
+        state: CodeState,
+        join: Option<Label>,
+        errors: Errors,
+    },
     /// The answer of a form that is `NotReducible` or code; without a call there is no result.
     OddAnswer {
         label: Label,
@@ -155,7 +163,7 @@ enum Later {
         call: Option<Atom>,
         type_id: TypeId,
         dest: Dest,
-        state: State,
+        state: CodeState,
         join: Option<Label>,
         errors: Errors,
     },
@@ -187,7 +195,7 @@ pub(super) struct Compiler<'c, 'r> {
     later: Vec<(Later, usize)>,
     /// Where the expressions that are being compiled end, and whether code elsewhere leads there.
     joins: Vec<(Label, bool)>,
-    state: State,
+    state: CodeState,
     errors: Errors,
     next: usize,
     most: usize,
@@ -473,7 +481,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             fixes: Vec::new(),
             later: Vec::new(),
             joins: Vec::new(),
-            state: State::default(),
+            state: CodeState::default(),
             errors: Errors::Escape,
             next: slots,
             most: slots,
@@ -654,7 +662,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     /// The slots from here on belonged to a callee: nothing is known of them any more.
     fn forget_from(&mut self, at: Slot) {
-        let State { variables, facts, live, .. } = &mut self.state;
+        let CodeState { variables, facts, live, .. } = &mut self.state;
         variables.retain(|_, slot| *slot < at);
         facts.retain(|slot, _| *slot < at);
         live.retain(|slot| *slot < at);
@@ -701,12 +709,12 @@ impl<'c, 'r> Compiler<'c, 'r> {
         self.add_template(parts)
     }
 
-    fn add_template(&mut self, parts: Vec<Part>) -> u32 {
+    fn add_template(&mut self, parts: Vec<TemplatePart>) -> u32 {
         self.run.m.code.templates.push(parts.into());
         (self.run.m.code.templates.len() - 1) as u32
     }
 
-    fn parts(&mut self, atom: &Atom, parts: &mut Vec<Part>) {
+    fn parts(&mut self, atom: &Atom, parts: &mut Vec<TemplatePart>) {
         enum Visit<'a> {
             Atom(&'a Atom),
             Close(u32),
@@ -714,15 +722,15 @@ impl<'c, 'r> Compiler<'c, 'r> {
         let mut work = vec![Visit::Atom(atom)];
         while let Some(visit) = work.pop() {
             match visit {
-                Visit::Close(count) => parts.push(Part::Expression(count)),
+                Visit::Close(count) => parts.push(TemplatePart::Expression(count)),
                 Visit::Atom(Atom::Expression(expression)) => {
                     work.push(Visit::Close(expression.len() as u32));
                     work.extend(expression.children().iter().rev().map(Visit::Atom));
                 }
-                Visit::Atom(Atom::Variable(variable)) => parts.push(Part::Slot(self.state.variables[variable])),
+                Visit::Atom(Atom::Variable(variable)) => parts.push(TemplatePart::Slot(self.state.variables[variable])),
                 Visit::Atom(leaf) => {
                     let leaf = self.run.m.values.constant_leaf(leaf).expect("it is a leaf");
-                    parts.push(Part::Leaf(leaf));
+                    parts.push(TemplatePart::Leaf(leaf));
                 }
             }
         }
@@ -914,11 +922,11 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         let mut parts = Vec::new();
         self.parts(&children[0], &mut parts);
-        parts.push(Part::Slot(condition));
+        parts.push(TemplatePart::Slot(condition));
         for child in &children[2..] {
             self.parts(child, &mut parts);
         }
-        parts.push(Part::Expression(children.len() as u32));
+        parts.push(TemplatePart::Expression(children.len() as u32));
         let template = self.add_template(parts);
         let slot = self.slot();
         self.emit(Instruction::Build { dst: slot, template });

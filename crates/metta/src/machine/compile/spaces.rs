@@ -3,7 +3,7 @@
 use super::answers::OddAnswer;
 use super::{Compiler, Dest, Later, QueryGoal};
 use crate::lowering::Lowering;
-use crate::machine::code::{Gathering, Guard, Instruction, Part, Query, QueryPart, Slot, TypeId, WrittenQuery};
+use crate::machine::code::{Gathering, Guard, Instruction, Query, QueryPart, Slot, TemplatePart, TypeId, WrittenQuery};
 use crate::machine::types::{Formal, Signature};
 use crate::program::modules::ModuleId;
 use crate::stdlib;
@@ -109,7 +109,7 @@ impl Compiler<'_, '_> {
         let (filters, answer) = self.tests_of(answer, &new);
         let patterns: Vec<Box<[QueryPart]>> = patterns.iter().map(|pattern| self.query_parts(pattern, &new)).collect();
         let (dst, fresh, return_point) = self.fresh_slots(&new);
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<TemplatePart> = Vec::new();
         self.parts(pattern, &mut parts);
         let template = self.add_template(parts);
         let may_join = !matches!(patterns.first().map(|parts| &parts[..]), Some([QueryPart::Open(_), second, ..])

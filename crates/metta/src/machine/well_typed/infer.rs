@@ -8,7 +8,7 @@ use crate::lowering::{Comparison, Form, Lowering};
 use crate::machine::Running;
 use crate::machine::code::Slot;
 use crate::machine::compile::is_odd;
-use crate::machine::type_graph::{Graph, Instance, Node};
+use crate::machine::type_graph::{Graph, GraphNode, Instance};
 use crate::machine::types::HeadKind;
 use crate::machine::words::EMPTY;
 use crate::names;
@@ -21,7 +21,7 @@ use space::{Atom, Grounded, Variable, variables};
 /// What is known of a variable.
 #[derive(Clone, Copy)]
 struct Known {
-    node: Node,
+    node: GraphNode,
     /// How many arguments it takes, if the rule's function takes it as a function.
     callable: Option<Slot>,
 }
@@ -38,7 +38,7 @@ pub(super) struct Inference<'i, 'r> {
     graph: Graph,
     variables: FxHashMap<Variable, Known>,
     /// What has no type: it agrees with every type, but must not be called.
-    untyped: Vec<Node>,
+    untyped: Vec<GraphNode>,
     calls: Vec<Callee>,
 }
 
@@ -57,7 +57,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     ) -> Option<Vec<Callee>> {
         let (formals, result) = types::function_parts(function);
         let mut instance = Instance::default();
-        let nodes: Option<Vec<Node>> =
+        let nodes: Option<Vec<GraphNode>> =
             formals.iter().map(|formal| self.graph.instance(formal, &mut instance)).collect();
         let nodes = nodes?;
         if !is_hidden {
@@ -126,22 +126,22 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     fn finish(self) -> Option<Vec<Callee>> {
-        let is_called = |&node: &Node| self.graph.holds_arrow(node);
+        let is_called = |&node: &GraphNode| self.graph.holds_arrow(node);
         if self.untyped.iter().any(is_called) { None } else { Some(self.calls) }
     }
 
-    fn same(&mut self, left: Node, right: Node) -> Option<()> {
+    fn same(&mut self, left: GraphNode, right: GraphNode) -> Option<()> {
         self.graph.unify(left, right, &self.run.m.type_cache.schemes.table).then_some(())
     }
 
-    fn untyped(&mut self) -> Node {
+    fn untyped(&mut self) -> GraphNode {
         let node = self.graph.open();
         self.untyped.push(node);
         node
     }
 
     /// The type of an atom that is evaluated.
-    fn infer(&mut self, atom: &Atom) -> Option<Node> {
+    fn infer(&mut self, atom: &Atom) -> Option<GraphNode> {
         match atom {
             Atom::Variable(variable) => self.variables.get(variable).map(|known| known.node),
             Atom::Expression(expression) => self.infer_expression(expression.children()),
@@ -149,7 +149,7 @@ impl<'i, 'r> Inference<'i, 'r> {
         }
     }
 
-    fn infer_leaf(&mut self, leaf: &Atom) -> Option<Node> {
+    fn infer_leaf(&mut self, leaf: &Atom) -> Option<GraphNode> {
         let found = match leaf {
             Atom::Symbol(name) if [names::EMPTY, names::NOT_REDUCIBLE].contains(&name.as_str()) => return None,
             Atom::Symbol(_) => self.run.only_type(leaf)?,
@@ -168,7 +168,7 @@ impl<'i, 'r> Inference<'i, 'r> {
         self.graph.instance(&found, &mut Instance::default())
     }
 
-    fn infer_expression(&mut self, children: &[Atom]) -> Option<Node> {
+    fn infer_expression(&mut self, children: &[Atom]) -> Option<GraphNode> {
         let (head, arguments) = children.split_first()?;
         match head {
             Atom::Variable(variable) => {
@@ -176,7 +176,7 @@ impl<'i, 'r> Inference<'i, 'r> {
                 if callable != Some(arguments.len() as Slot) {
                     return None;
                 }
-                let found: Option<Vec<Node>> = arguments.iter().map(|argument| self.infer(argument)).collect();
+                let found: Option<Vec<GraphNode>> = arguments.iter().map(|argument| self.infer(argument)).collect();
                 let result = self.graph.open();
                 let called = self.graph.arrow(&found?, result);
                 self.same(node, called)?;
@@ -190,7 +190,7 @@ impl<'i, 'r> Inference<'i, 'r> {
         }
     }
 
-    fn infer_call(&mut self, head: &Atom, arguments: &[Atom]) -> Option<Node> {
+    fn infer_call(&mut self, head: &Atom, arguments: &[Atom]) -> Option<GraphNode> {
         let leaf = self.run.m.values.constant_leaf(head).filter(|&leaf| leaf != EMPTY)?;
         let arity = arguments.len();
         match self.run.head_kind(leaf, arity) {
@@ -202,7 +202,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     /// Data of no type.
-    fn infer_tuple(&mut self, head: Ref, arguments: &[Atom]) -> Option<Node> {
+    fn infer_tuple(&mut self, head: Ref, arguments: &[Atom]) -> Option<GraphNode> {
         let arity = arguments.len();
         let is_data = self.run.makes_open(head, arity)
             && self.run.rules_of(head, arity as Slot).is_some_and(|rules| rules.is_empty());
@@ -215,7 +215,7 @@ impl<'i, 'r> Inference<'i, 'r> {
         Some(self.untyped())
     }
 
-    fn infer_typed(&mut self, head: &Atom, leaf: Ref, arguments: &[Atom]) -> Option<Node> {
+    fn infer_typed(&mut self, head: &Atom, leaf: Ref, arguments: &[Atom]) -> Option<GraphNode> {
         let callee = (leaf, arguments.len() as Slot);
         let function = self.run.only_type(head)?;
         self.calls.push(callee);
@@ -224,7 +224,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     /// What a function type makes of arguments.
-    fn apply(&mut self, function: &Atom, arguments: &[Atom], is_hidden: bool) -> Option<Node> {
+    fn apply(&mut self, function: &Atom, arguments: &[Atom], is_hidden: bool) -> Option<GraphNode> {
         let (formals, result) = types::function_parts(function);
         if formals.len() != arguments.len() {
             return None;
@@ -252,7 +252,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     /// The type of an argument that is taken as a function.
-    fn infer_callable(&mut self, argument: &Atom, arity: Slot) -> Option<Node> {
+    fn infer_callable(&mut self, argument: &Atom, arity: Slot) -> Option<GraphNode> {
         match argument {
             Atom::Variable(variable) => {
                 let known = self.variables.get(variable)?;
@@ -270,7 +270,7 @@ impl<'i, 'r> Inference<'i, 'r> {
         }
     }
 
-    fn infer_operation(&mut self, lowering: Lowering, operation: &Atom, arguments: &[Atom]) -> Option<Node> {
+    fn infer_operation(&mut self, lowering: Lowering, operation: &Atom, arguments: &[Atom]) -> Option<GraphNode> {
         match (lowering, arguments) {
             (Lowering::LetAll, [pairs, body]) if self.run.is_special_form("let", 3) => {
                 let outer = self.variables.clone();
@@ -295,7 +295,7 @@ impl<'i, 'r> Inference<'i, 'r> {
         }
     }
 
-    fn infer_form(&mut self, form: Form, arguments: &[Atom]) -> Option<Node> {
+    fn infer_form(&mut self, form: Form, arguments: &[Atom]) -> Option<GraphNode> {
         match (form, arguments) {
             (Form::If, [condition, then, otherwise]) => {
                 self.infer_condition(condition)?;
@@ -323,18 +323,18 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     /// The type of what a form comes to.
-    fn infer_answer(&mut self, atom: &Atom) -> Option<Node> {
+    fn infer_answer(&mut self, atom: &Atom) -> Option<GraphNode> {
         if is_odd(atom) { None } else { self.infer(atom) }
     }
 
-    fn infer_within(&mut self, branch: &Atom) -> Option<Node> {
+    fn infer_within(&mut self, branch: &Atom) -> Option<GraphNode> {
         let outer = self.variables.clone();
         let found = self.infer_answer(branch);
         self.variables = outer;
         found
     }
 
-    fn infer_case(&mut self, subject: &Atom, branches: &Atom) -> Option<Node> {
+    fn infer_case(&mut self, subject: &Atom, branches: &Atom) -> Option<GraphNode> {
         let (subject, result) = (self.infer(subject)?, self.graph.open());
         for branch in branches.children()? {
             let [pattern, body] = branch.children()? else { return None };
@@ -354,7 +354,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     /// Learns what a pattern says of what it meets.
-    fn pattern(&mut self, pattern: &Atom, expected: Node) -> Option<()> {
+    fn pattern(&mut self, pattern: &Atom, expected: GraphNode) -> Option<()> {
         match pattern {
             Atom::Variable(variable) => match self.variables.get(variable) {
                 Some(known) => self.same(known.node, expected),

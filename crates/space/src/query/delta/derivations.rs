@@ -9,7 +9,7 @@
 
 use super::query::{DeltaQuery, Made, Pattern};
 use super::rows::{RowsOfLength, SignedRows};
-use super::walk::{Moment, Scene, Walk, Way};
+use super::walk::{DeltaMatch, Moment, Scene, Walk};
 use super::{bound_by, each_length, with_scene};
 use crate::query::pattern::NO_TERM;
 use crate::query::view::View;
@@ -179,7 +179,7 @@ impl<'a> Derivations<'a, '_> {
     }
 
     /// Hands out an answer that all absences let pass.
-    fn pass(&mut self, way: &Way<'_>) -> ControlFlow<()> {
+    fn pass(&mut self, way: &DeltaMatch<'_>) -> ControlFlow<()> {
         if self.is_let_pass(way.answer) {
             (self.take)(way.answer, self.scene.view);
         }

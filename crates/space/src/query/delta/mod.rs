@@ -49,7 +49,7 @@ use rows::RowsOfLength;
 use rustc_hash::FxHashSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, RwLockReadGuard};
-use walk::{Moment, Scene, Walk, Way};
+use walk::{DeltaMatch, Moment, Scene, Walk};
 
 /// What is asked of a query whose answers are kept up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl DeltaQuery {
         let query = &*self;
         let made = query.kept();
         answers.begin(query.wanted().len());
-        let mut search = Search { query, made, scene, group: Group::default(), answers, looked_at: 0 };
+        let mut search = DeltaSearch { query, made, scene, group: Group::default(), answers, looked_at: 0 };
         match asked {
             AnswersAt::Now => search.all(Moment::Now),
             AnswersAt::Before => search.all(Moment::Before),
@@ -135,7 +135,7 @@ struct Group {
     orders: Vec<u64>,
 }
 
-struct Search<'a> {
+struct DeltaSearch<'a> {
     query: &'a DeltaQuery,
     made: &'a Made,
     scene: Scene<'a>,
@@ -144,7 +144,7 @@ struct Search<'a> {
     looked_at: u64,
 }
 
-impl<'a> Search<'a> {
+impl<'a> DeltaSearch<'a> {
     /// All answers.
     fn all(&mut self, moment: Moment) {
         let mut walk = Walk::new(self.scene, self.made, &self.made.patterns, moment);
@@ -215,14 +215,14 @@ impl<'a> Search<'a> {
         self.looked_at += walk.looked_at;
     }
 
-    fn take(&mut self, way: &Way<'_>, moment: impl Fn(usize) -> Moment) -> ControlFlow<()> {
+    fn take(&mut self, way: &DeltaMatch<'_>, moment: impl Fn(usize) -> Moment) -> ControlFlow<()> {
         self.take_as(way, way.count, None, moment)
     }
 
     /// Takes an answer, unless an absence other than one does not hold at its moment.
     fn take_as(
         &mut self,
-        way: &Way<'_>,
+        way: &DeltaMatch<'_>,
         count: i64,
         but: Option<usize>,
         moment: impl Fn(usize) -> Moment,

@@ -48,7 +48,7 @@ const SPACE_SHIFT: u32 = 57;
 const GONE: u64 = 1 << 56;
 
 /// A way in which patterns match.
-pub(super) struct Way<'w> {
+pub(super) struct DeltaMatch<'w> {
     /// What variables are bound to.
     pub(super) answer: &'w [Term],
     /// How many copies there are of it.
@@ -106,7 +106,7 @@ impl<'a> Walk<'a> {
         &mut self,
         answer: &[Term],
         tested: u64,
-        found: &mut dyn FnMut(Way<'_>) -> ControlFlow<()>,
+        found: &mut dyn FnMut(DeltaMatch<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.take_up(answer);
         let left = (0..self.patterns.len()).fold(0, |left, pattern| left | 1 << pattern);
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
         &mut self,
         (pattern, row, count): (usize, &'a [Term], i64),
         width: usize,
-        found: &mut dyn FnMut(Way<'_>) -> ControlFlow<()>,
+        found: &mut dyn FnMut(DeltaMatch<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.take_up(&[]);
         self.answers[0].resize(width, NO_TERM);
@@ -162,7 +162,7 @@ impl<'a> Walk<'a> {
         (depth, left): (usize, u64),
         tested: u64,
         count: i64,
-        found: &mut dyn FnMut(Way<'_>) -> ControlFlow<()>,
+        found: &mut dyn FnMut(DeltaMatch<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         if left == 0 {
             return self.complete(depth, count, found);
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         &mut self,
         depth: usize,
         count: i64,
-        found: &mut dyn FnMut(Way<'_>) -> ControlFlow<()>,
+        found: &mut dyn FnMut(DeltaMatch<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         if self.scene.view.terms.has_keys() {
             let variables = self.patterns.iter().fold(0, |bits, pattern| bits | pattern.variables);
@@ -201,7 +201,7 @@ impl<'a> Walk<'a> {
                 debug_assert!(is_match, "what matched in one order matches in another");
             }
         }
-        found(Way { answer: &self.answers[depth], count, orders: &self.orders })
+        found(DeltaMatch { answer: &self.answers[depth], count, orders: &self.orders })
     }
 
     /// The pattern with the fewest rows to look at, among those that are left.

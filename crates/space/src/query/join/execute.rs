@@ -6,7 +6,7 @@
 
 use super::super::filter::Given;
 use super::super::view::View;
-use super::leapfrog::{Inputs, Part, Wanted, run};
+use super::leapfrog::{Inputs, JoinPart, Wanted, run};
 use super::pattern::{JoinPattern, Sources};
 use super::prepared::{Ended, Join, Room};
 use crate::relation::Trie;
@@ -80,7 +80,7 @@ impl Join {
             Ok(found) => found,
             Err(ended) => return Some(ended),
         };
-        let Part { answers: mut found, order, made, after_each: counted } = found;
+        let JoinPart { answers: mut found, order, made, after_each: counted } = found;
         order.sort(self.variables as usize, &mut found);
         if answers.is_empty() {
             *answers = found
@@ -98,7 +98,7 @@ impl Join {
         view: View<'_>,
         (given, wanted): (Given<'_>, Wanted),
         should_stop: &dyn Fn() -> bool,
-    ) -> Option<Result<Part, Ended>> {
+    ) -> Option<Result<JoinPart, Ended>> {
         let sources: Vec<Sources<'_>> = self.patterns.iter().map(|pattern| pattern.sources(view)).collect();
         if !sources.iter().all(Sources::can_be_joined) {
             return None;
@@ -113,7 +113,7 @@ impl Join {
         let are_plain = sources.iter().all(Sources::are_plain) && tries.iter().all(|trie| trie.are_leaves_single());
         let inputs = Inputs { join: self, tries: &tries, sources: &sources, are_plain, given, view, wanted };
         if tries.iter().any(|trie| trie.len() == 0) {
-            return Some(Ok(Part { after_each: Vec::new(), ..inputs.nothing() }));
+            return Some(Ok(JoinPart { after_each: Vec::new(), ..inputs.nothing() }));
         }
         let ranges = if threads > 1 { inputs.ranges(threads * RANGES_PER_THREAD) } else { Vec::new() };
         Some(match ranges.len() {
@@ -146,9 +146,9 @@ fn run_on_threads(
     inputs: &Inputs<'_>,
     ranges: &[[Term; 2]],
     should_stop: &dyn Fn() -> bool,
-) -> Result<Part, Ended> {
+) -> Result<JoinPart, Ended> {
     let (next, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let parts: Mutex<Vec<Result<Part, Ended>>> = Mutex::new(ranges.iter().map(|_| Err(Ended::Stopped)).collect());
+    let parts: Mutex<Vec<Result<JoinPart, Ended>>> = Mutex::new(ranges.iter().map(|_| Err(Ended::Stopped)).collect());
     let work = |should_stop: &dyn Fn() -> bool| {
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
@@ -179,7 +179,7 @@ fn run_on_threads(
 const UNHARMED: &str = "nothing panics while the parts of a join are locked";
 
 /// Two parts, of which the second follows the first.
-fn joined(first: Result<Part, Ended>, second: Result<Part, Ended>) -> Result<Part, Ended> {
+fn joined(first: Result<JoinPart, Ended>, second: Result<JoinPart, Ended>) -> Result<JoinPart, Ended> {
     let (mut first, second) = (first?, second?);
     first.answers.extend(second.answers);
     first.order.append(second.order);

@@ -47,7 +47,7 @@ pub(super) enum Wanted {
 }
 
 /// What a join, or a part of it, has found, in the order in which it was found.
-pub(super) struct Part {
+pub(super) struct JoinPart {
     pub(super) answers: Vec<Term>,
     pub(super) order: HouseOrder,
     pub(super) made: usize,
@@ -70,7 +70,7 @@ struct Running<'a> {
     bound: Vec<Term>,
     /// Room for the ordinals of an answer, with the number of the copy of each row.
     ordinals: Vec<u32>,
-    found: Part,
+    found: JoinPart,
     values_left: u32,
     should_stop: &'a dyn Fn() -> bool,
 }
@@ -131,8 +131,8 @@ fn words_in_common(lists: &[List<'_>]) -> Option<Range<u32>> {
 
 impl Inputs<'_> {
     /// No answer yet.
-    pub(super) fn nothing(&self) -> Part {
-        Part {
+    pub(super) fn nothing(&self) -> JoinPart {
+        JoinPart {
             answers: Vec::new(),
             order: self.join.order_of(self.sources, self.are_plain),
             made: 0,
@@ -146,7 +146,7 @@ pub(super) fn run(
     inputs: &Inputs<'_>,
     within: Option<[Term; 2]>,
     should_stop: &dyn Fn() -> bool,
-) -> Result<Part, Ended> {
+) -> Result<JoinPart, Ended> {
     let Inputs { join, tries, given: Given { parameters, .. }, .. } = *inputs;
     let mut nodes: Vec<Vec<Range<u32>>> = join.columns.iter().map(|own| vec![0..0; own.len() + 1]).collect();
     nodes.iter_mut().zip(tries).for_each(|(nodes, trie)| nodes[0] = trie.root());

@@ -44,7 +44,7 @@ pub(in crate::query) struct Chosen {
 }
 
 /// The way that was taken last, and how many answers were expected so far after each step.
-pub(in crate::query) enum Way<'a> {
+pub(in crate::query) enum JoinStrategy<'a> {
     /// Loops over the patterns in an order, or as written.
     Loops { order: Option<&'a [usize]>, estimates: &'a [f64] },
     /// A join that binds variables in an order.
@@ -155,11 +155,14 @@ impl Chosen {
     }
 
     /// The way that was taken last.
-    pub(in crate::query) fn last_way(&self) -> Way<'_> {
+    pub(in crate::query) fn last_way(&self) -> JoinStrategy<'_> {
         let [loops, joined] = &self.estimates;
         match &self.join {
-            Some(join) if self.has_joined => Way::Join { order: &join.order, estimates: joined },
-            _ => Way::Loops { order: self.reordered.as_ref().map(|reordered| &*reordered.order), estimates: loops },
+            Some(join) if self.has_joined => JoinStrategy::Join { order: &join.order, estimates: joined },
+            _ => JoinStrategy::Loops {
+                order: self.reordered.as_ref().map(|reordered| &*reordered.order),
+                estimates: loops,
+            },
         }
     }
 

@@ -1,7 +1,7 @@
 //! Loops over the patterns in another order than they are written in.
 
 use super::super::filter::{Filter, Filters, Given};
-use super::super::loops::{Loops, Step};
+use super::super::loops::{LoopStep, Loops};
 use super::super::made::Made;
 use super::super::matching::{Match, matches};
 use super::super::pattern::{NO_TERM, Patterns};
@@ -114,7 +114,7 @@ impl Reordered {
 
     /// The relations that may have rows for a step, and how many ordinals there are; `None` if rows of one may be equal to others, or
     /// lie out of order.
-    fn asked<'a>(&self, step: &Step, view: View<'a>, parameters: &[Term]) -> Option<(Asked<'a>, u32)> {
+    fn asked<'a>(&self, step: &LoopStep, view: View<'a>, parameters: &[Term]) -> Option<(Asked<'a>, u32)> {
         let (mut asked, mut first) = (Vec::new(), 0);
         for contents in view.of(step.place) {
             let relation = contents.relation_of_length(step.length);
@@ -134,7 +134,7 @@ impl Reordered {
     fn extend(
         &self,
         found: &Partial,
-        (step, asked): (&Step, &Asked<'_>),
+        (step, asked): (&LoopStep, &Asked<'_>),
         place: Place,
         (parameters, terms, most): (&[Term], &Terms, usize),
         should_stop: &dyn Fn() -> bool,
@@ -198,7 +198,7 @@ struct Place {
 
 /// Goes through the rows that may have these keys, with the number of each and of its copies.
 fn each_row(
-    step: &Step,
+    step: &LoopStep,
     relation: &Relation,
     keys: &[(Path, Term)],
     terms: &Terms,
