@@ -1,5 +1,5 @@
 //! Expressions whose head is an expression, a variable or a call, and comes to a name: one with rules, with a type, with both or with neither, a
-//! function of the library, a special form. They stand where what they come to is looked at, passed on or returned.
+//! function of the library, a special form; or to a space, which calls whatever is in it. They stand where what they come to is looked at, passed on or returned.
 //!
 //! Such an expression is data where it is written and may be a call where it is returned, so code must not take the one for the other.
 
@@ -38,6 +38,7 @@ const PROLOGUE: &str = "\
 (= (unquoted (quote $t)) (only (a $t))) (= (headed (quote $t)) ($t a))
 (fact ((head) \"s\")) (fact ((partly 1) a)) (fact (typed a)) (fact (+ 1 2))
 (named typed) (named both) (named plain) (named unknown)
+!(bind! &called (new-space)) !(add-atom &called plain) !(add-atom &called both) (= (asked) &called)
 ";
 
 /// A program of a seed.
@@ -85,7 +86,10 @@ impl Heads {
     }
 
     fn head(&mut self, depth: usize) -> String {
-        let calls = ["(head)", "(ruled)", "(form)", "(native)", "(either)", "(open)", "(none)", "(unit)", "(number)"];
+        let calls = [
+            "(head)", "(ruled)", "(form)", "(native)", "(either)", "(open)", "(none)", "(unit)", "(number)", "(asked)",
+            "&called",
+        ];
         let names = ["typed", "both", "plain", "raw", "unknown", "Con", "later", "+", "quote"];
         match self.dice.below(12) {
             0..4 => self.dice.pick(&calls).to_owned(),
@@ -116,7 +120,7 @@ impl Heads {
     /// The expression where something is done with it.
     fn placed(&mut self, depth: usize) -> String {
         let inside = if depth > 0 && self.dice.one_in(3) { self.placed(depth - 1) } else { self.applied(depth) };
-        match self.dice.below(33) {
+        match self.dice.below(34) {
             0 | 1 => inside,
             22 => format!("(first-of {inside})"),
             23 => format!("(last-of {inside})"),
@@ -134,6 +138,7 @@ impl Heads {
             6 => format!("(let ($s $t) {inside} $s)"),
             7 => format!("(case {inside} (($s $s)))"),
             8 => format!("(case {inside} (((typed $s) $s) (($s $t) ($t $s)) ($s $s)))"),
+            33 => format!("(case {inside} (((typed none) no) (($s $t) ($t $s)) ($s (same $s))))"),
             9 => format!("(switch {inside} (((both $s) $s) ($s $s)))"),
             10 => format!("(chain {inside} $s $s)"),
             11 => format!("(function (chain {inside} $s (return $s)))"),

@@ -376,13 +376,14 @@ impl Running<'_> {
         self.gather(value, level, return_point, base)
     }
 
-    /// The function that a head and `count` arguments call.
+    /// The function that a head and `count` arguments call, if it is known: what a space calls is what it is asked for.
     fn function_of(&mut self, head: Ref, count: Slot, type_id: TypeId) -> Option<u32> {
         match head.tag() {
             SYMBOL if head != ERROR => Some(self.m.code.function(head, count, type_id)),
             tag::EXPRESSION | tag::MARKED | TERM | INTEGER | tag::NUMBER => {
                 Some(self.m.code.function(COMPOUND, count, type_id))
             }
+            FOREIGN if self.m.values.space_of(head).is_some() => None,
             FOREIGN if Operation::of(self.m.values.foreign_of(head)).is_none() => {
                 Some(self.m.code.function(COMPOUND, count, type_id))
             }

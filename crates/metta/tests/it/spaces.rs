@@ -1,6 +1,6 @@
 //! Spaces and states: what programs put into them and find again.
 
-use crate::harness::{check, run};
+use crate::harness::{check, check_both, run};
 use metta::{MemoryWorld, Session};
 
 #[test]
@@ -131,7 +131,19 @@ fn a_pattern_that_meets_a_space_inside_data_is_a_query_of_it() {
     check_with("! (let (p (f $x)) (p &s) (found $x))", &["[(found 1), (found 2)]"]);
     check_with("! (case (p &s) (((q $x) no) ((p (f $x)) (found $x))))", &["[(found 1), (found 2)]"]);
     check_with("! (case (p &s) (((p (g $x)) (found $x)) ($y other)))", &["[other]"]);
+    // What another branch says is evaluated.
+    check_with("(= (g $x) one) ! (case (p &s) (((p none) no) (($y $x) (g $x))))", &["[one]"]);
     check_with("(= (g $x) two) (= (g (f $x)) (found $x)) ! (g &s)", &["[two, (found 1), (found 2)]"]);
+}
+
+/// The left sides of rules are asked for in it, so it calls what it holds.
+#[test]
+fn a_space_as_a_head_calls_what_it_holds() {
+    let text = "! (bind! &s (new-space)) ! (add-atom &s foo) (= (asked) &s) (= (foo) bar) (= (foo $x) (bar $x)) \
+                (= (asking) ((asked))) (= (applied $x) ((asked) $x))";
+    let asked = [("(asking)", "[bar]"), ("((asked))", "[bar]"), ("(&s 4)", "[(bar 4)]"), ("(applied 3)", "[(bar 3)]")];
+    let asked = asked.map(|(call, expected)| (format!("{text} ! {call}"), expected));
+    check_both(&asked.each_ref().map(|(text, expected)| (text.as_str(), *expected)));
 }
 
 /// Each changes alone from then on; what the one imports is not in the other.

@@ -239,7 +239,7 @@ impl Compiler<'_, '_> {
         } else {
             let value = self.stand_in(slot);
             let rest = Atom::expression([Atom::symbol("unify"), value, pattern.clone(), body.clone(), names::empty()]);
-            self.or_space(vec![miss], None, rest, type_id, dest);
+            self.or_space(vec![miss], None, (rest, false), type_id, dest);
         }
         self.pattern(slot, pattern, Or::Destination(miss));
         self.answer(body, 0, dest, |compiler| {
@@ -276,10 +276,17 @@ impl Compiler<'_, '_> {
 
     /// A pattern that meets a space is a query of it: then the interpreter evaluates the rest of the form, in which what is evaluated
     /// stays as it is. The patterns of one form share this code, so that a form of n patterns is compiled in time proportional to n.
-    fn or_space(&mut self, misses: Vec<Label>, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
+    fn or_space(
+        &mut self,
+        misses: Vec<Label>,
+        marks: Option<Slot>,
+        (rest, is_reduct): (Atom, bool),
+        type_id: TypeId,
+        dest: Dest,
+    ) {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
-        self.write_behind(Later::Space { misses, marks, rest, type_id, dest, state, join, errors });
+        self.write_behind(Later::Space { misses, marks, rest, is_reduct, type_id, dest, state, join, errors });
     }
 
     /// A variable that stands for what is in a slot, in an expression evaluated as it stands.
@@ -385,7 +392,7 @@ impl Compiler<'_, '_> {
         self.emit(Instruction::Fail);
         self.state = before;
         if !misses.is_empty() {
-            self.or_space(misses, Some(marks), rest, type_id, dest);
+            self.or_space(misses, Some(marks), (rest, form == "case"), type_id, dest);
         }
         self.state.is_stale = true;
     }

@@ -36,6 +36,7 @@ use super::code::{
 };
 use super::{Halt, Running, changed_states};
 use crate::names;
+use answers::OddAnswer;
 use groups::exclusive;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -136,6 +137,8 @@ enum Later {
         misses: Vec<Label>,
         marks: Option<Slot>,
         rest: Atom,
+        /// Whether what it comes to is evaluated once more.
+        is_reduct: bool,
         type_id: TypeId,
         dest: Dest,
         state: CodeState,
@@ -808,10 +811,13 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
-            Later::Space { misses, marks, rest, type_id, dest, state, join, errors } => {
+            Later::Space { misses, marks, rest, is_reduct, type_id, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.space_met(&misses, marks);
-                self.plain(&rest, type_id, dest);
+                match is_reduct {
+                    true => self.reduct_of(&rest, type_id, dest),
+                    false => self.plain(&rest, type_id, dest),
+                }
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
@@ -876,6 +882,13 @@ impl<'c, 'r> Compiler<'c, 'r> {
         if let Some(slot) = marks {
             self.emit(Instruction::Undo { slot });
         }
+    }
+
+    /// Evaluates an expression as it stands, and then what it comes to.
+    fn reduct_of(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let slot = self.slot();
+        self.plain(atom, 0, Dest::Slot(slot));
+        self.or_odd(slot, &OddAnswer::Fails, type_id, dest, |compiler| compiler.value_of_slot(slot, type_id, dest));
     }
 
     /// Evaluates an expression as it stands.
