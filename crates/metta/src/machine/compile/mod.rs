@@ -814,10 +814,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             Later::Space { misses, marks, rest, is_reduct, type_id, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.space_met(&misses, marks);
-                match is_reduct {
-                    true => self.reduct_of(&rest, type_id, dest),
-                    false => self.plain(&rest, type_id, dest),
-                }
+                self.rest_of_form(&rest, is_reduct, type_id, dest);
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
@@ -884,10 +881,13 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
     }
 
-    /// Evaluates an expression as it stands, and then what it comes to.
-    fn reduct_of(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
+    /// Evaluates the rest of a form as it stands, and then what that comes to, if it is what the form says.
+    fn rest_of_form(&mut self, rest: &Atom, is_reduct: bool, type_id: TypeId, dest: Dest) {
+        if !is_reduct {
+            return self.plain(rest, type_id, dest);
+        }
         let slot = self.slot();
-        self.plain(atom, 0, Dest::Slot(slot));
+        self.plain(rest, 0, Dest::Slot(slot));
         self.or_odd(slot, &OddAnswer::Fails, type_id, dest, |compiler| compiler.value_of_slot(slot, type_id, dest));
     }
 
