@@ -275,7 +275,7 @@ fn generators(context: &Context) -> Verdict {
 }
 
 /// What tests go through in part only, whole: each operation of a disk at which the power may be lost, each place at which a secret may be cut,
-/// each function with shared arguments.
+/// each function with shared arguments, each program of the corpus in each mode.
 fn exhaustive(_: &Context) -> Verdict {
     let words = ["test", "--workspace", "--test", "it", "--no-fail-fast", "--"];
     let modules = [
@@ -285,11 +285,19 @@ fn exhaustive(_: &Context) -> Verdict {
         "pieces::",
         "outline::",
         "selecting::",
+        "pace::",
         "shared_arguments::",
         "crash::a_base_that_is_killed",
         "crash::a_writer_with_a_live_query",
     ];
-    of_command(cargo(&[&words[..], &modules].concat()).env("METROON_EXHAUSTIVE", "1"))
+    let corpus = cargo(&["test", "--package", "metroon", "--test", "corpus", "--no-fail-fast"]);
+    for mut command in [cargo(&[&words[..], &modules].concat()), corpus] {
+        match of_command(command.env("METROON_EXHAUSTIVE", "1")) {
+            Verdict::Passed => {}
+            failed => return failed,
+        }
+    }
+    Verdict::Passed
 }
 
 /// What threads do to a tether, in every interleaving.

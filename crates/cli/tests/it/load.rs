@@ -52,7 +52,7 @@ fn a_pipe_is_read_once() {
 /// A load that is killed leaves its last commit, and loading the file again completes it.
 #[test]
 fn a_load_that_is_killed_goes_on_where_its_last_commit_was() {
-    const FACTS: usize = 600_000;
+    const FACTS: usize = 300_000;
     let folder = Folder::new("load-killed");
     let text: String = (0..FACTS).map(|number| format!("(fact {number})\n")).collect();
     folder.write("facts.metta", &text);

@@ -83,11 +83,22 @@ pub(crate) fn output_without(folder: &Path, text: &str, missing: &[&str]) -> (St
 
 /// What a program prints, evaluated in this way, with a library that lacks some names, and how its run ended.
 pub(crate) fn output_with(evaluator: Evaluator, folder: &Path, text: &str, missing: &[&str]) -> (String, RunEnd) {
+    output_within(STEPS_MAX, evaluator, folder, text, missing)
+}
+
+/// What a program prints in this many steps at most, and how its run ended.
+pub(crate) fn output_within(
+    steps_max: u64,
+    evaluator: Evaluator,
+    folder: &Path,
+    text: &str,
+    missing: &[&str],
+) -> (String, RunEnd) {
     let world = programs(folder, "", MemoryWorld::default());
     let printed = world.output();
     let mut engine = Engine::without(world, missing);
     engine.set_evaluator(evaluator);
-    engine.limits_mut().steps_max = Some(STEPS_MAX);
+    engine.limits_mut().steps_max = Some(steps_max);
     let run = engine.run_text(text, &mut print_answer);
     drop(engine);
     (text_of(&printed), run.end)

@@ -88,7 +88,9 @@ fn alone() -> MutexGuard<'static, ()> {
 #[test]
 fn clients_that_go_on_are_not_held_up() {
     let _alone = alone();
-    for (clients, asks) in [(1, 400), (4, 200), (16, 80), (64, 40)] {
+    let all = [(1, 400), (64, 40), (4, 200), (16, 80)];
+    let tried = if std::env::var_os("METROON_EXHAUSTIVE").is_some() { 4 } else { 2 };
+    for (clients, asks) in all.into_iter().take(tried) {
         let program = Program { clients, asks, gap_us: 1_000, turns_round: true };
         // Nothing pauses where answers had no certain order. A busy machine is slow at both, but not always alike.
         let paused = Duration::from_millis(clients * asks);

@@ -85,23 +85,31 @@ fn replayed(trip: &mut Trip) -> Answer {
 
 #[test]
 fn end_after_done_is_complete() {
-    for last in [
+    let ends = [
         "data: [DONE]\n\n",
         "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
         "event: response.completed\ndata: {\"type\":\"response.completed\"}\n\n",
         "data: {\"type\":\"response.failed\"}\n\n",
         "data: {\"type\":\"response.incomplete\"}\n\n",
-    ] {
-        for after in [After::Ends, After::SaysMore, After::Stays, After::Breaks] {
-            let mut trip = record(last, after);
-            let cassette = Cassette::open(trip.cassette()).unwrap();
-            assert_eq!(cassette.exchange(0).unwrap().outcome, Outcome::Complete, "{last:?} {after:?}");
-            let answer = replayed(&mut trip);
-            assert!(answer.is_whole, "{last:?} {after:?}");
-            let rest = if after == After::SaysMore { ": bye\n\n" } else { "" };
-            assert_eq!(answer.text(), format!("data: {{\"delta\":\"a\"}}\n\n{last}{rest}"), "{after:?}");
+    ];
+    // Most of the time is spent waiting for an end.
+    std::thread::scope(|scope| {
+        for last in ends {
+            scope.spawn(move || {
+                [After::Ends, After::SaysMore, After::Stays, After::Breaks].map(|after| end_is_complete(last, after))
+            });
         }
-    }
+    });
+}
+
+fn end_is_complete(last: &'static str, after: After) {
+    let mut trip = record(last, after);
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    assert_eq!(cassette.exchange(0).unwrap().outcome, Outcome::Complete, "{last:?} {after:?}");
+    let answer = replayed(&mut trip);
+    assert!(answer.is_whole, "{last:?} {after:?}");
+    let rest = if after == After::SaysMore { ": bye\n\n" } else { "" };
+    assert_eq!(answer.text(), format!("data: {{\"delta\":\"a\"}}\n\n{last}{rest}"), "{after:?}");
 }
 
 /// A cassette of before says of such a stream that its client went, or that the server ended the connection.
