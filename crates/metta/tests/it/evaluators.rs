@@ -1,6 +1,6 @@
 //! What generated programs once showed to differ between the machine and the interpreter, each as small as it gets.
 
-use crate::harness::{Program, check_both};
+use crate::harness::{Program, check_both, check_both_after};
 use metta::Evaluator;
 
 #[test]
@@ -1053,9 +1053,7 @@ fn two_calls_are_compared_by_the_type_of_the_first() {
             "[(Error (== \"s\" \"s\") (BadType Number Bool))]",
         ),
     ];
-    let programs: Vec<(String, &str)> =
-        programs.iter().map(|(text, expected)| (format!("{rules} {text}"), *expected)).collect();
-    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+    check_both_after(rules, &programs);
 }
 
 #[test]

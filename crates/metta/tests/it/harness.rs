@@ -135,6 +135,14 @@ pub(crate) fn check(cases: &[(&str, &[&str])]) {
     assert!(failures.is_empty(), "{} of {} programs differ:\n{}", failures.len(), cases.len(), failures.join("\n"));
 }
 
+/// Both evaluators give these last answers to these programs, each behind a beginning that they share.
+#[track_caller]
+pub(crate) fn check_both_after(beginning: &str, programs: &[(&str, &str)]) {
+    let whole = programs.iter().map(|(text, expected)| (format!("{beginning} {text}"), *expected));
+    let whole: Vec<(String, &str)> = whole.collect();
+    check_both(&whole.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+}
+
 /// Runs something on a thread with a native stack of this many bytes.
 pub(crate) fn on_stack<T: Send>(stack_bytes: usize, run: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {

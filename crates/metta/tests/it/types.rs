@@ -1,6 +1,6 @@
 //! Types: what is declared, what follows, and the texts of type errors.
 
-use crate::harness::{Program, answers, check, check_both};
+use crate::harness::{Program, answers, check, check_both, check_both_after};
 use metta::Evaluator;
 use metta::types::SUPERTYPE_LEVELS_MAX;
 
@@ -192,9 +192,7 @@ fn a_type_of_a_whole_expression_counts_whatever_its_head_comes_from() {
         ("!(f ((a b) three things))", "[(Error (f ((a b) three things)) (BadArgType 1 Number Trip))]"),
         ("!(not ($x $y $z))", "[(Error (not ($x $y $z)) (BadArgType 1 Bool Trip))]"),
     ];
-    let programs: Vec<(String, &str)> =
-        asked.iter().map(|(text, expected)| (format!("{types} {text}"), *expected)).collect();
-    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+    check_both_after(types, &asked);
 }
 
 /// An argument has several results, and the types of the call do not agree with all of them.
@@ -215,9 +213,7 @@ fn a_call_with_several_results_goes_on_with_those_that_agree() {
         // What has alternatives of its own makes the call last.
         ("!(row (owt))", &both_errors),
     ];
-    let programs: Vec<(String, &str)> =
-        asked.iter().map(|(text, expected)| (format!("{types} {text}"), *expected)).collect();
-    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+    check_both_after(types, &asked);
     for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
         let text = format!("{types} !(let $x (Pair (owt) (superpose (1 c))) (println! $x))");
         let ran = Program::new(text).with_evaluator(evaluator).run();
@@ -237,9 +233,7 @@ fn a_call_whose_arguments_are_of_other_types_has_its_effects_once() {
         ("(= (go) (both 1 (part (and a b)))) !(go)", "[(both 1 (and a b))]"),
         ("!(both (part 1) (part \"s\"))", "[(Error \"s\" (BadType Number String))]"),
     ];
-    let programs: Vec<(String, &str)> =
-        asked.iter().map(|(text, expected)| (format!("{types} {text}"), *expected)).collect();
-    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+    check_both_after(types, &asked);
     for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
         let text = format!("{types} !(Row (part (println! a)) (part \"s\"))");
         let ran = Program::new(text).with_evaluator(evaluator).run();
