@@ -14,13 +14,13 @@
 //!
 //! Cost: linear in what survives and in the stack.
 
+use super::begun_again::{Restart, restart_of_frame};
 use super::choices::Filling;
 use super::choices::NONE;
 use super::choices::{Choice, ChoiceKind, Destination};
 use super::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
 use super::collected::CollectedResults;
 use super::evaluate;
-use super::typed::{self, Restart};
 use super::values::Values;
 use super::words::{EMPTY, FOREIGN, INTEGER, NAMED, bytes_of};
 use super::{Halt, Machine, Reason, Running};
@@ -368,7 +368,7 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
         let code = self.code;
         let waiting = &code.return_points[return_point as usize];
         if let Instruction::Child { .. } = code.instructions[waiting.pc as usize] {
-            self.restarts.extend(typed::restart_of_frame(self.stack, base));
+            self.restarts.extend(restart_of_frame(self.stack, base));
             return evaluate::slots_of_tuple(waiting.dst).try_for_each(|slot| self.slot(base, slot));
         }
         waiting.live.iter().try_for_each(|&slot| self.slot(base, slot))

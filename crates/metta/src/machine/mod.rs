@@ -19,6 +19,7 @@ mod applicable;
 mod arithmetic;
 mod assumptions;
 mod backtracking;
+mod begun_again;
 mod candidate_code;
 mod candidate_compiler;
 mod candidate_matching;

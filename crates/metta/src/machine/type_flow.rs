@@ -10,7 +10,7 @@
 //!    call, and the specification is followed step by step.
 //! 5. Where a function without a type has such ends, or what is called stands in a variable, it is taken for said: programs in which
 //!    constructors alone have types stay in the machine. If the types do not agree then, the call is begun again as the specification has
-//!    it ([`super::typed`]), unless its arguments had an effect.
+//!    it ([`super::begun_again`]), unless its arguments had an effect.
 
 use super::code::Slot;
 use super::purity::Callee;

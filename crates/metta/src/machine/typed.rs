@@ -5,21 +5,19 @@
 //! 3. Terms of the dictionary never change: what is found out about them is kept until types change.
 //! 4. Only a *yes* is certain here. Otherwise the types are found as the specification has it ([`crate::types`]).
 
-use super::choices::{Choice, ChoiceKind, Destination};
+use super::begun_again::type_slot;
 use super::code::{HEADER, Slot, TypeId};
-use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED, slots_of_typed};
+use super::evaluate::{CHILDREN, EXPRESSION, SHAPE, TYPED, slots_of_typed};
 use super::kept_types::ARITY_MAX;
 use super::notes::Told;
 use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
 use super::words::raw;
 use super::words::{EMPTY, SYMBOL, TERM, plain, term_of};
-use super::{Halt, Machine, Running};
-use crate::interpreter::Task;
+use super::{Halt, Running};
 use crate::names;
 use region::{Ref, tag};
 use space::{Atom, Symbol};
-use std::iter;
 
 /// In place of a type: the argument is taken as it stands.
 const AS_IT_STANDS: u32 = 1 << 16;
@@ -29,139 +27,6 @@ struct TypeQuestion {
     value: Ref,
     type_id: TypeId,
     is_deep: bool,
-}
-
-/// In place of how many effects there were when the evaluation of an argument began: none is being evaluated.
-const NOT_AWAITED: usize = 1 << 24;
-
-/// What a typed call has to know to be begun again, in one word of its frame: whether what arguments come to may say more of its
-/// types, and how many variables were bound before, unless its types are declared or its arguments have had effects.
-///
-/// Behind the types, the frame has words for that: how many effects there were when the evaluation of an argument began, and with how many
-/// results of all arguments the call has gone on. A call whose arguments have several results goes on in copies of its frame: what is
-/// written to such a word of a copy is written to the frame that it was copied from as well, where the next result is taken up.
-#[derive(Clone, Copy)]
-pub(super) struct Restart(u32);
-
-impl Restart {
-    /// For a call of these types whose frame begins at `base`.
-    fn new(types: Types, bound: usize, base: usize) -> Self {
-        let fits = base < Ref::PAYLOAD_MAX as usize;
-        let bound = (fits && types != Types::Declared).then_some(bound);
-        Self::with(types == Types::Open, bound)
-    }
-
-    fn with(is_open: bool, bound: Option<usize>) -> Self {
-        // More do not fit. Such a call is not begun again.
-        let bound = bound.filter(|&bound| bound < 1 << 27).map_or(0, |bound| bound as u32 + 1);
-        Self(u32::from(is_open) | bound << 1)
-    }
-
-    pub(super) fn of(word: Ref) -> Self {
-        Self(word.payload())
-    }
-
-    pub(super) fn word(self) -> Ref {
-        raw(self.0 as usize)
-    }
-
-    fn is_open(self) -> bool {
-        self.0 & 1 == 1
-    }
-
-    pub(super) fn with_bound(self, bound: Option<usize>) -> Self {
-        Self::with(self.is_open(), bound)
-    }
-
-    /// How many variables were bound before the call.
-    pub(super) fn bound(self) -> Option<usize> {
-        (self.0 >> 1).checked_sub(1).map(|bound| bound as usize)
-    }
-}
-
-/// The slot of how many effects there were when the evaluation of an argument began.
-fn effects_slot(length: usize) -> Slot {
-    CHILDREN + length as Slot
-}
-
-/// The slot of the type of the whole.
-fn type_slot(length: usize) -> Slot {
-    CHILDREN + 2 * length as Slot
-}
-
-/// The slot of how many results of all arguments the call has gone on with.
-fn passed_slot(length: usize) -> Slot {
-    type_slot(length) + 1
-}
-
-/// The slot of where a frame begins: in a copy it is where the original does, until [`Machine::note_moved`] has been called.
-fn base_slot(length: usize) -> Slot {
-    type_slot(length) + 2
-}
-
-/// The slot of where the frame begins that this one was copied from, if results are left there; 0 if there is none, else one more.
-fn original_slot(length: usize) -> Slot {
-    type_slot(length) + 3
-}
-
-/// The slot of how often results had hidden errors about types when the evaluation of an argument began.
-fn hidden_slot(length: usize) -> Slot {
-    type_slot(length) + 4
-}
-
-/// The place of the word of a frame that says how its call is begun again, if it can be; the frame is one of children that are
-/// evaluated to types, or of others.
-pub(super) fn restart_of_frame(stack: &[u32], base: usize) -> Option<usize> {
-    let place = |slot: Slot| base + HEADER + usize::from(slot);
-    let word = |slot: Slot| Ref::from_bits(stack[place(slot)]);
-    let is_typed = (word(SHAPE).payload() >> 16) as usize & TYPED != 0;
-    (is_typed && Restart::of(word(HELD)).bound().is_some()).then_some(place(HELD))
-}
-
-impl Machine {
-    /// Writes to a slot of the frame at hand, and of those that it was copied from.
-    fn set_slot_of_all(&mut self, length: usize, slot: Slot, word: Ref) {
-        self.set_slot(slot, word);
-        let originals: Vec<usize> = self.originals(length).collect();
-        for original in originals {
-            self.frames.stack[original + HEADER + usize::from(slot)] = word.bits();
-        }
-    }
-
-    /// Where the frames begin that the one at hand was copied from, the last one first.
-    fn originals(&self, length: usize) -> impl Iterator<Item = usize> {
-        let original_of = move |base: usize| {
-            let word = self.frames.stack[base + HEADER + usize::from(original_slot(length))];
-            Ref::from_bits(word).payload().checked_sub(1).map(|original| original as usize)
-        };
-        iter::successors(original_of(self.frames.base), move |&base| original_of(base))
-    }
-
-    /// To be called where the frame at hand may have become a copy. What is left of an argument's results goes on in the original, which
-    /// is kept where it is for that.
-    fn note_moved(&mut self, length: usize) {
-        let (base, before) = (self.frames.base, self.slot(base_slot(length)).payload() as usize);
-        if base == before {
-            return;
-        }
-        let is_kept = before + HEADER + slots_of_typed(length) <= self.choices.protected;
-        self.set_slot(original_slot(length), raw(if is_kept { before + 1 } else { 0 }));
-        self.set_slot(base_slot(length), raw(base));
-    }
-
-    /// The choices that are left of arguments of the call at hand, the last one first. Frames that were there before the call lie below
-    /// it, and what goes on in its own or in others above does so for its arguments.
-    fn choices_of_arguments(&self, length: usize) -> impl Iterator<Item = &Choice> {
-        let first = self.originals(length).last().unwrap_or(self.frames.base);
-        self.choices.stack.iter().rev().take_while(move |choice| choice.frame_base >= first)
-    }
-
-    /// From which level on there are only those, if nothing else waits for them.
-    fn level_of_arguments(&self, length: usize) -> Option<usize> {
-        let level = self.choices.stack.len() - self.choices_of_arguments(length).count();
-        let is_waited_for = |choice: &Choice| matches!(choice.kind, ChoiceKind::Collector(_) | ChoiceKind::Answers(_));
-        (!self.choices.stack[level..].iter().any(is_waited_for)).then_some(level)
-    }
 }
 
 impl Running<'_> {
@@ -431,33 +296,14 @@ impl Running<'_> {
         self.m.own_frame(slots_of_typed(length) + HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         self.m.set_slot(EXPRESSION, value);
-        // What an argument before it has bound is evaluated like any other argument: none is held.
-        let (bound, base) = (self.m.choices.trail.len(), self.m.frames.base);
-        let restart = Restart::new(types, bound, base);
-        self.m.set_slot(HELD, restart.word());
+        self.m.note_beginning(length, types);
         let head = self.original_child(0);
         self.m.set_slot(CHILDREN, head);
         self.m.set_slot(type_slot(length), raw(usize::from(type_id)));
-        if restart.bound().is_some() {
-            self.m.set_slot(effects_slot(length), raw(NOT_AWAITED));
-            self.m.set_slot(passed_slot(length), raw(0));
-            self.m.set_slot(base_slot(length), raw(base));
-            self.m.set_slot(original_slot(length), raw(0));
-        }
         for (index, formal) in signature.formals.iter().enumerate() {
             self.m.set_slot(CHILDREN + (length + index + 1) as Slot, formal_word(*formal));
         }
         self.walk_typed(1, length)
-    }
-
-    /// How many effects the form has had so far, as a word of a slot.
-    fn effects_so_far(&self) -> Ref {
-        raw(self.session.form_steps.effects() as usize % NOT_AWAITED)
-    }
-
-    /// How often results have hidden errors about types so far, as a word of a slot.
-    fn hidden_so_far(&self) -> Ref {
-        raw(self.session.form_steps.hidden_type_errors() as usize % NOT_AWAITED)
     }
 
     /// Whether the values of a call's arguments agree with its type, where that was open for more than one of them. Which of
@@ -480,25 +326,6 @@ impl Running<'_> {
         Ok(!self.is_begun_again(length)?)
     }
 
-    /// Evaluates a call as it was before its arguments bound anything, step by step as the specification has it; says whether it can.
-    ///
-    /// What it comes to by results that the machine has gone on with is left out, and the results that are left are not gone through. If an
-    /// argument has had effects it cannot be evaluated again: it is taken for one that no type was said of on the way, as what a `let`
-    /// comes to.
-    fn is_begun_again(&mut self, length: usize) -> Result<bool, Halt> {
-        // Choices that are left may be of alternatives that come to nothing.
-        self.must_gather()?;
-        let Some(bound) = Restart::of(self.m.slot(HELD)).bound() else { return Ok(false) };
-        let Some(level) = self.m.level_of_arguments(length) else { return Ok(false) };
-        let passed = self.m.slot(passed_slot(length)).payload() as usize;
-        self.m.cut(level);
-        self.m.undo_to(bound);
-        let (call, type_id) = (self.m.slot(EXPRESSION), self.m.slot(type_slot(length)).payload());
-        let type_atom = self.type_atom(type_id as TypeId);
-        self.interpret(call, Destination::Frame, |atom| Task::Behind { call: atom, type_atom, passed })?;
-        Ok(true)
-    }
-
     /// Puts what the arguments before one have come to into the type that it is evaluated to, if that is still open; says whether the call
     /// is begun again instead, since the machine cannot say what is known.
     ///
@@ -506,7 +333,7 @@ impl Running<'_> {
     fn say_types(&mut self, index: usize, length: usize) -> Result<bool, Halt> {
         let place = |index: usize| CHILDREN + (length + index) as Slot;
         let formal = self.m.slot(place(index)).payload();
-        if index == 1 || !Restart::of(self.m.slot(HELD)).is_open() || !self.is_open_type(formal) {
+        if index == 1 || !self.m.restart().is_open() || !self.is_open_type(formal) {
             return Ok(false);
         }
         let (head, type_id) = (self.m.read(CHILDREN), (self.m.slot(SHAPE).payload() & 0xffff) as TypeId);
@@ -530,50 +357,6 @@ impl Running<'_> {
         Ok(false)
     }
 
-    /// An argument is about to be evaluated.
-    fn note_evaluation(&mut self, length: usize) {
-        if Restart::of(self.m.slot(HELD)).bound().is_some() {
-            let (effects, hidden) = (self.effects_so_far(), self.hidden_so_far());
-            self.m.set_slot_of_all(length, effects_slot(length), effects);
-            self.m.set_slot(hidden_slot(length), hidden);
-        }
-    }
-
-    /// A typed call goes on with a result of an argument, or with another one of several; says whether it is begun again instead.
-    ///
-    /// If there were effects since an argument began to be evaluated, the call is not begun again from then on; what there was since the call
-    /// has gone on with an earlier result is none of its own. If results have hidden an error about types, that may be one only because
-    /// something was taken for said.
-    pub(super) fn note_arrival(&mut self, length: usize) -> Result<bool, Halt> {
-        let restart = Restart::of(self.m.slot(HELD));
-        if restart.bound().is_none() {
-            return Ok(false);
-        }
-        self.m.note_moved(length);
-        let effects = self.m.slot(effects_slot(length));
-        if effects.payload() as usize == NOT_AWAITED {
-            return Ok(false);
-        }
-        if effects != self.effects_so_far() {
-            self.m.set_slot_of_all(length, HELD, restart.with_bound(None).word());
-        }
-        self.m.set_slot_of_all(length, effects_slot(length), raw(NOT_AWAITED));
-        Ok(self.m.slot(hidden_slot(length)) != self.hidden_so_far() && self.is_begun_again(length)?)
-    }
-
-    /// The call goes on with results of all arguments, or with an error of one: if it is begun again, it is behind these.
-    fn note_passed(&mut self, length: usize) {
-        let restart = Restart::of(self.m.slot(HELD));
-        if restart.bound().is_none() || self.m.choices_of_arguments(length).next().is_none() {
-            return;
-        }
-        let passed = self.m.slot(passed_slot(length)).payload();
-        match passed < Ref::PAYLOAD_MAX {
-            true => self.m.set_slot_of_all(length, passed_slot(length), raw(passed as usize + 1)),
-            false => self.m.set_slot_of_all(length, HELD, restart.with_bound(None).word()),
-        }
-    }
-
     /// Whether the type of an argument has variables.
     fn is_open_type(&self, formal: u32) -> bool {
         formal != AS_IT_STANDS && (formal == 0 || !self.m.code.types[formal as usize].is_ground())
@@ -586,7 +369,7 @@ impl Running<'_> {
         }
         let slots = slots_of_typed(length);
         self.m.move_up(self.m.frames.base + HEADER + slots, slots + HEADER)?;
-        if Restart::of(self.m.slot(HELD)).bound().is_some() {
+        if self.m.restart().bound().is_some() {
             self.m.note_moved(length);
         }
         Ok(())
@@ -607,7 +390,7 @@ impl Running<'_> {
             if self.note_arrival(length)? {
                 return Ok(());
             }
-            let may_begin_again = Restart::of(self.m.slot(HELD)).bound().is_some();
+            let may_begin_again = self.m.restart().bound().is_some();
             if may_begin_again && self.is_about_types(error)? && self.is_begun_again(length)? {
                 return Ok(());
             }
@@ -656,7 +439,7 @@ impl Running<'_> {
                 }
             }
         }
-        if Restart::of(self.m.slot(HELD)).is_open() && !self.values_agree(length)? {
+        if self.m.restart().is_open() && !self.values_agree(length)? {
             return Ok(());
         }
         self.note_passed(length);
