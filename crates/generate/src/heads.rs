@@ -1,5 +1,6 @@
 //! Expressions whose head is an expression, a variable or a call, and comes to a name: one with rules, with a type, with both or with neither, a
-//! function of the library, a special form; or to a space, which calls whatever is in it. They stand where what they come to is looked at, passed on or returned.
+//! function of the library, a special form; or to a space, which calls whatever is in it. They stand where what they come to is looked at,
+//! passed on or returned.
 //!
 //! Such an expression is data where it is written and may be a call where it is returned, so code must not take the one for the other.
 

@@ -490,7 +490,7 @@ impl Answers {
         self.counted.clear();
     }
 
-    /// How many answers the rows of a relation make of the current one, for a step that [can be counted](Step::is_countable).
+    /// How many answers the rows of a relation make of the current one, for a step that [can be counted](LoopStep::is_countable).
     fn count(
         &mut self,
         step: &LoopStep,

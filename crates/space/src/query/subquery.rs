@@ -141,7 +141,7 @@ impl Subquery {
     }
 }
 
-/// Whether a relation has a row for a step that [can be counted](Step::is_countable).
+/// Whether a relation has a row for a step that [can be counted](LoopStep::is_countable).
 fn has_row(step: &LoopStep, relation: &Relation, keys: &[(Path, Term)], view: View<'_>) -> bool {
     if step.is_known {
         let row: Vec<Term> = keys.iter().map(|&(_, key)| key).collect();
