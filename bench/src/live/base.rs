@@ -101,7 +101,8 @@ impl Follows for Base {
         let mut clock = Clock::default();
         let told = clock.run(|| {
             let committed = self.base.transact(move |engine| {
-                let words = ["remove-atoms &self", "edge"].map(|text| engine.program_mut().read(ModuleId::TOP, text).0);
+                let words = ["remove-atoms &self", "edge"]
+                    .map(|text| engine.session_mut().program_mut().read(ModuleId::TOP, text).0);
                 commits.iter().try_for_each(|changes| commit(engine, &words, changes))
             })?;
             committed.map_err(|reason| format!("a commit failed: {reason}"))?;

@@ -492,7 +492,7 @@ fn added(py: Python<'_>, loaded: Loaded) -> PyResult<()> {
 
 /// Removes one copy of each atom.
 fn remove(engine: &mut Engine, atoms: Vec<Native>) -> Finished {
-    let (words, _) = engine.program_mut().read(ModuleId::TOP, "remove-atoms &self");
+    let (words, _) = engine.session_mut().program_mut().read(ModuleId::TOP, "remove-atoms &self");
     let form = Native::expression(words.into_iter().chain([Native::expression(atoms)]).collect::<Vec<_>>());
     let mut answers = Vec::new();
     let run = engine.run_atoms("Python", &[form], true, &mut |_, answer| {

@@ -103,7 +103,7 @@ impl Runner {
             }
         } else {
             ask(py, &self.alone, move |engine| {
-                let (found, diagnostics) = engine.program_mut().read(ModuleId::TOP, &text);
+                let (found, diagnostics) = engine.session_mut().program_mut().read(ModuleId::TOP, &text);
                 let error = diagnostics.into_iter().find(|found| found.severity == Severity::Error);
                 (found, error.map(|error| error.message))
             })?
@@ -117,7 +117,7 @@ impl Runner {
             let found = at_hand(py, |environment| Ok(environment.module_space(ModuleId::TOP)));
             return inside(py, found).map(Space);
         }
-        ask(py, &self.alone, |engine| engine.top_space()).map(Space)
+        ask(py, &self.alone, |engine| engine.session_mut().top_space()).map(Space)
     }
 
     /// Makes the words that regular expressions cover mean what a function makes of each.
@@ -132,7 +132,7 @@ impl Runner {
             inside(py, found)?
         } else {
             ask(py, &self.alone, move |engine| {
-                let program = engine.program_mut();
+                let program = engine.session_mut().program_mut();
                 let mut words = words.into_iter();
                 words.try_for_each(|(token, maker)| program.bind_maker(ModuleId::TOP, &token, maker))
             })?

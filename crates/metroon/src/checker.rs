@@ -47,7 +47,7 @@ pub fn check_source(world: impl World + 'static, source: &Source<'_>) -> Checked
 /// Checks a source of a package, whose modules are looked for in these places as well. The world is asked for sources only.
 pub fn check_source_in(world: impl World + 'static, source: &Source<'_>, search: ModuleSearch) -> Checked {
     let mut session = Session::new(Box::new(SourceWorld { inner: world }));
-    session.search_modules(search);
+    session.program_mut().search_modules(search);
     session.only_define(true);
     session.keep_going(true);
     session.limits_mut().steps_max = Some(STEPS_MAX);

@@ -13,11 +13,10 @@ use crate::view::filled;
 use journal::Disk;
 use metta::syntax::{Diagnostic, Span};
 use metta::{
-    CommitSink, Evaluator, Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport,
-    LoadSource, ModuleId, OnAnswer, OnEvent, OnProgress, Program, Reason, Run, RunEnd, RunEvent, Session, Source,
-    World, WorldError,
+    Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport, LoadSource, ModuleId,
+    OnAnswer, OnEvent, OnProgress, Reason, Run, RunEnd, RunEvent, Session, Source, World, WorldError,
 };
-use space::{AnswerTable, Atom, SharedSpace, catching_damage};
+use space::{AnswerTable, Atom, catching_damage};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -186,7 +185,7 @@ impl Engine {
     /// Its live queries. A run without any pays nothing for them.
     pub(crate) fn live(&mut self) -> LiveHub {
         if let Some(sink) = self.live.first_sink() {
-            self.add_sink(sink);
+            self.session.add_sink(sink);
         }
         self.live.clone()
     }
@@ -217,19 +216,6 @@ impl Engine {
         self.session.limits_mut()
     }
 
-    /// Says what evaluates from now on: the machine, unless told otherwise. Both give the same results in the same order.
-    /// [`Engine::run_program`] takes what its program says.
-    pub fn set_evaluator(&mut self, evaluator: Evaluator) {
-        self.session.set_evaluator(evaluator);
-    }
-
-    /// Says whether the machine remembers what calls of pure functions come to while a form is evaluated, if they call themselves at two places:
-    /// it does, unless told otherwise here or by the program. Results are the same, steps are fewer. [`Engine::run_program`] takes what its
-    /// program says.
-    pub fn memoise(&mut self, memoises: bool) {
-        self.session.memoise(memoises);
-    }
-
     /// Runs a program without evaluating, but for forms such as `import!` that say what words and rules mean, and prints
     /// the code of each function that it defines, in the order of their first rules.
     pub fn explain_program(&mut self, program: &RunRequest, reporter: &mut dyn Reporter) -> ProgramEnd {
@@ -240,21 +226,11 @@ impl Engine {
             return end;
         }
         for text in self.session.explain_all() {
-            if let Err(error) = self.world().print(text.trim_end()) {
+            if let Err(error) = self.session.world().print(text.trim_end()) {
                 return ProgramEnd::World(error);
             }
         }
         ProgramEnd::Finished
-    }
-
-    /// The world the engine acts in.
-    pub fn world(&mut self) -> &mut dyn World {
-        self.session.world()
-    }
-
-    /// Adds a sink, which takes each commit from now on after the sinks that are there: those of the base and the tape.
-    pub fn add_sink(&mut self, sink: Box<dyn CommitSink>) {
-        self.session.add_sink(sink);
     }
 
     /// How many commits the run has made, those that changed nothing included; `None` if nothing remembers them.
@@ -324,21 +300,6 @@ impl Engine {
         Err(KnowledgeBaseError::Checkpoint { name: Checkpoint::name(checkpoint.epoch), reason, is_removed })
     }
 
-    /// Notes from now on what it takes to undo what happens, unless a base or a tape keeps it.
-    pub fn begin_undoable(&mut self) {
-        self.session.begin_undoable();
-    }
-
-    /// Undoes what has changed in the program since [`Engine::begin_undoable`]; says whether something has.
-    pub fn undo(&mut self) -> bool {
-        self.session.undo()
-    }
-
-    /// The program that is run, to ask for names, types and documentation.
-    pub fn program_mut(&mut self) -> &mut Program {
-        self.session.program_mut()
-    }
-
     /// Makes the name of a function of the host mean that function in every module, now and later. A run that is recorded has to hear of
     /// all of them before it runs anything. Registering a name again replaces the function.
     ///
@@ -349,14 +310,14 @@ impl Engine {
         signature: &HostSignature,
         function: Arc<dyn HostFunction>,
     ) -> Result<(), WorldError> {
-        self.world().note_function(&signature.identity())?;
-        self.session.add_host_function(signature, function);
+        self.session.world().note_function(&signature.identity())?;
+        self.session.program_mut().add_host_function(signature, function);
         Ok(())
     }
 
     /// Registers the code of a function that a tape declares, in a replay: a pure one is called again. Others are answered from the tape.
     pub fn supply_function(&mut self, signature: &HostSignature, function: Arc<dyn HostFunction>) {
-        self.session.add_host_function(signature, function);
+        self.session.program_mut().add_host_function(signature, function);
     }
 
     /// Runs atoms as the forms of a source: evaluates each, or states each. `origin` is what the source is called.
@@ -391,11 +352,6 @@ impl Engine {
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, String> {
         let space = self.session.top_space();
         self.session.why(&space, pattern)
-    }
-
-    /// The program's own space.
-    pub fn top_space(&self) -> SharedSpace {
-        self.session.top_space()
     }
 
     /// What `(match &self pattern template)` finds now, with nothing evaluated.
@@ -441,8 +397,8 @@ impl Engine {
         if let Some(depth) = program.depth_max {
             limits.depth_max = usize::try_from(depth).unwrap_or(usize::MAX);
         }
-        self.set_evaluator(program.evaluator);
-        self.memoise(!program.no_memo);
+        self.session.set_evaluator(program.evaluator);
+        self.session.memoise(!program.no_memo);
         match self.run_sources(program, prints, reporter) {
             Ok(()) => ProgramEnd::Finished,
             Err(end) => end,
@@ -459,11 +415,14 @@ impl Engine {
         let files = program.files.iter().map(|file| (file, true));
         let texts = program.expressions.iter().map(|text| (text, false));
         for (name, is_file) in files.chain(texts) {
-            let mut source =
-                if is_file { ProgramSource::read(self.world(), name)? } else { ProgramSource::expression(name) };
+            let mut source = if is_file {
+                ProgramSource::read(self.session.world(), name)?
+            } else {
+                ProgramSource::expression(name)
+            };
             if is_file && Package::is_file(name) {
                 match self.open_package(&source, reporter)? {
-                    Some(entry) => source = ProgramSource::read(self.world(), &entry)?,
+                    Some(entry) => source = ProgramSource::read(self.session.world(), &entry)?,
                     None if program.files.len() + program.expressions.len() > 1 => continue,
                     None => return Err(without_entry(&source, reporter)),
                 }
@@ -492,7 +451,7 @@ impl Engine {
             reporter.diagnostic(source.origin, &file.lines(), &wrong);
             ProgramEnd::NotParsed
         })?;
-        self.session_mut().search_modules(package.modules);
+        self.session_mut().program_mut().search_modules(package.modules);
         Ok(package.entry)
     }
 
@@ -571,7 +530,7 @@ impl Engine {
             let mut format = reader(file, &hash, options, words).map_err(LoadFailure::Options)?;
             return self.load_guarded(|session| session.load_bytes(origin, bytes, &mut *format, progress));
         }
-        let path = self.world().absolute_path(file).unwrap_or_else(|_| file.to_owned());
+        let path = self.session.world().absolute_path(file).unwrap_or_else(|_| file.to_owned());
         let mut format = reader(file, &path, options, words).map_err(LoadFailure::Options)?;
         let source = LoadSource { origin: file, file: Some(file) };
         self.load_guarded(|session| session.load(&source, &mut *format, progress))
@@ -597,7 +556,7 @@ impl Engine {
 
     /// The bytes of what can be read only once, the standard input or a named pipe; `None` for a regular file.
     fn read_once(&mut self, file: &str) -> Result<Option<Arc<Vec<u8>>>, WorldError> {
-        let world = self.world();
+        let world = self.session.world();
         if file == "-" {
             return world.read_standard_input().map(|bytes| Some(Arc::new(bytes)));
         }

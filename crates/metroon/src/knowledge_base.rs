@@ -367,7 +367,7 @@ impl KnowledgeBase {
         let newest = Arc::clone(&self.0.newest);
         self.transact(move |engine| {
             let session = engine.session_mut();
-            session.add_host_function(&signature, function);
+            session.program_mut().add_host_function(&signature, function);
             let record = session.record().expect("a run in a base is on record");
             let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash(), time: None };
             newest.publish(session.program(), stamp, ChangeExtent { modules: true, ..ChangeExtent::default() });
@@ -413,7 +413,7 @@ impl KnowledgeBase {
                 return Err(SubscribeError::KnowledgeBase(KnowledgeBaseError::NoEpoch { epoch, last }));
             }
             let asked = asked.as_of_now(&view)?;
-            let definition = asked.read(&view, engine.program_mut())?;
+            let definition = asked.read(&view, engine.session_mut().program_mut())?;
             let hub = engine.live();
             let joined = engine.guarded(|session| hub.add(&definition, session.program(), (waiting_max, last)));
             let joined = joined.map_err(SubscribeError::KnowledgeBase)?;

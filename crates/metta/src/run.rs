@@ -1,10 +1,8 @@
 //! A session as those who run programs use it: with its evaluators, and with what comes of each form.
 
 use crate::commit::{CommitSink, CommitTrigger};
-use crate::environment::HostFunction;
 use crate::evaluate::{Evaluate, Evaluator, Evaluators};
 use crate::failure::Failure;
-use crate::host::HostSignature;
 use crate::interpreter::{Interpreter, MinimalInterpreter};
 use crate::limits::{LimitReached, Limits};
 use crate::load::{Formats, Words};
@@ -12,7 +10,7 @@ use crate::machine::{self, FrozenResults, MachineEvaluator};
 use crate::names;
 use crate::program::history::{Event, Reason};
 use crate::program::modules::ModuleId;
-use crate::program::{ModuleSearch, Program, ProgramSnapshot, RestoreError};
+use crate::program::{Program, ProgramSnapshot, RestoreError};
 use crate::random::Generator;
 use crate::record::{RunRecord, RunRecordError};
 use crate::refusal::{EffectRefused, Viewed};
@@ -23,9 +21,7 @@ use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
 use space::canonical::{self, DecodeError};
-use space::{
-    Atom, CLASSES, ChangeDetail, Changes, EncodedRoom, ImagePattern, SharedSpace, SharedTerms, Space, unmarked,
-};
+use space::{Atom, ChangeDetail, Changes, EncodedRoom, SharedSpace, SharedTerms, unmarked};
 use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -177,11 +173,6 @@ impl Session {
         machine_of(&self.evaluators.machine).freeze_results(freezes);
     }
 
-    /// Looks for modules in these places as well, from the next form on.
-    pub fn search_modules(&mut self, search: ModuleSearch) {
-        self.program.search_modules(search);
-    }
-
     /// Says whether only those forms after `!` are evaluated that say what words and rules mean, such as `import!`.
     pub fn only_define(&mut self, only_defines: bool) {
         self.only_defines = only_defines;
@@ -269,11 +260,6 @@ impl Session {
         }
     }
 
-    /// The number of the last commit that changed something, as a knowledge base counts them.
-    pub fn commit_number(&self) -> u64 {
-        self.transactions.commit_number()
-    }
-
     /// Notes from now on what it takes to undo what happens, unless the run is on record.
     pub fn begin_undoable(&mut self) {
         self.transactions.begin_undoable(&mut self.program);
@@ -296,11 +282,6 @@ impl Session {
         self.transactions.take_record(&mut self.program)
     }
 
-    /// Keeps the hash of every space's content up to date from now on; of the library's only what a program changes in it.
-    pub fn keep_hashes(&mut self) {
-        self.program.keep_hashes();
-    }
-
     /// Takes up generators of random numbers stored before, by number. If there is none, `&rng` draws from the world.
     pub fn set_generators(&mut self, generators: Vec<Generator>) {
         let known = self.program.generators_mut();
@@ -320,20 +301,6 @@ impl Session {
             event => self.program.restore(event)?,
         }
         Ok(())
-    }
-
-    /// Makes an empty space hold what was read from an image: rows, atoms that are no rows, and how often it was changed, by class.
-    ///
-    /// # Errors
-    /// A message that says why it cannot.
-    pub fn restore_space(
-        &mut self,
-        serial: u64,
-        content: Space,
-        patterns: &[ImagePattern],
-        changes: &[u64; CLASSES],
-    ) -> Result<(), String> {
-        self.program.restore_space(serial, content, patterns, changes)
     }
 
     /// Notes each change from now on, for [`Session::take_changes`]: for a run that has no sinks.
@@ -433,12 +400,6 @@ impl Session {
         let asked: Option<Vec<Atom>> = evaluates.then(|| atoms.iter().map(unmarked).collect());
         let source = (&parsed, Some(asked.as_deref().unwrap_or(atoms)));
         session.run_forms_in(ModuleId::TOP, origin, None, source, &mut handing_out(machine_of(&machine), on_event))
-    }
-
-    /// Makes the name of a function of the host mean that function in every module, now and later. Registering a name again replaces
-    /// the function.
-    pub fn add_host_function(&mut self, signature: &HostSignature, function: Arc<dyn HostFunction>) {
-        self.program.add_host_function(signature, function);
     }
 
     /// Traces the calls of these functions from now on, of all that the texts so far have rules for if none is named, where `trace!` goes; with

@@ -322,7 +322,7 @@ impl Tables {
     ) -> Result<(), LimitReached> {
         self.rounds += 1;
         self.found += rows.len() as u64;
-        self.bytes += rows.bytes();
+        self.bytes += rows.found.bytes();
         let stamp = Stamp { changes, resets: self.resets };
         let table = &mut self.tables[table];
         (table.rows, table.state) = (Some(Rc::new(rows)), TableState::Complete(stamp));
@@ -541,7 +541,7 @@ impl Tables {
     fn empty(&mut self, table: usize) {
         let table = &mut self.tables[table];
         let bytes: usize = table.known.iter().map(|key| 2 * key.len() + BYTES_EACH).sum();
-        self.bytes -= bytes + table.rows.take().map_or(0, |rows| rows.bytes());
+        self.bytes -= bytes + table.rows.take().map_or(0, |rows| rows.found.bytes());
         table.answers.clear();
         table.known.clear();
         (table.has_result, table.is_read, table.shows_errors) = (false, false, false);

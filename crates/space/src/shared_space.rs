@@ -642,7 +642,7 @@ fn snapshot_of(spaces: &[&SharedSpace]) -> Snapshot {
 impl SpaceContents for LiveSpace {
     fn drain_into(&mut self, work: &mut Vec<Atom>) {
         if let Some(content) = Arc::get_mut(&mut self.content) {
-            work.extend(content.space.get_mut().unwrap_or_else(PoisonError::into_inner).drain_open());
+            work.extend(content.space.get_mut().unwrap_or_else(PoisonError::into_inner).contents_mut().drain_open());
         }
         let imports = self.imports.get_mut().unwrap_or_else(PoisonError::into_inner);
         work.extend(imports.drain(..).map(Atom::from));

@@ -95,11 +95,6 @@ impl Space {
         self.contents.hash()
     }
 
-    /// Takes out the atoms that may hold states and spaces, to be freed by the caller; the space is unusable then.
-    pub(crate) fn drain_open(&mut self) -> impl Iterator<Item = Atom> {
-        self.contents.drain_open()
-    }
-
     /// How many atoms it holds, copies counted.
     pub fn len(&self) -> usize {
         self.contents.len()

@@ -11,6 +11,7 @@ mod circles;
 mod decisions;
 mod dependencies;
 mod english;
+mod forwarding;
 mod front;
 mod functions;
 mod integration;
@@ -74,6 +75,7 @@ const RULES: &[(&str, Rule)] = &[
     ("loops over data look at limits", budgets::check),
     ("comments say what they mean", english::check),
     ("front doors are small", front::check),
+    ("methods do something", forwarding::check),
     ("integration tests are mounted", integration::check),
     ("the root shows the architecture", root::check),
     ("unsafe code is forbidden", unsafety::check),

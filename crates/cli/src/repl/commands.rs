@@ -96,7 +96,7 @@ fn types(session: &mut Session, text: &str) -> Next {
     if !one_atom(text) {
         return Next::GoesOn;
     }
-    let types = types_of_text(session.engine.program_mut(), text);
+    let types = types_of_text(session.engine.session_mut().program_mut(), text);
     session.print(types)
 }
 
@@ -104,7 +104,7 @@ fn doc(session: &mut Session, name: &str) -> Next {
     if !one_atom(name) {
         return Next::GoesOn;
     }
-    let lines = documentation_of(session.engine.program_mut(), name);
+    let lines = documentation_of(session.engine.session_mut().program_mut(), name);
     if lines.is_empty() {
         render::say(&format!("nothing is documented about `{name}`; `:type {name}` shows its type"));
         return Next::GoesOn;
@@ -116,7 +116,7 @@ fn space(session: &mut Session, pattern: &str) -> Next {
     if !pattern.is_empty() && !one_atom(pattern) {
         return Next::GoesOn;
     }
-    let program = session.engine.program_mut();
+    let program = session.engine.session_mut().program_mut();
     let space = program.top_space();
     let lines: Vec<String> = match program.read(ModuleId::TOP, pattern).0.first() {
         None => space.atoms(program.variables()).iter().map(|atom| brief(atom, LINE_CHARACTERS_MAX)).collect(),
@@ -150,7 +150,7 @@ fn undo(session: &mut Session, _: &str) -> Next {
         render::error("what a knowledge base has committed stays", Some(help));
         return Next::GoesOn;
     }
-    match session.engine.undo() {
+    match session.engine.session_mut().undo() {
         true => render::say("what the last input changed is undone; what it printed or wrote to files is not"),
         false => render::say("there is nothing to undo"),
     }

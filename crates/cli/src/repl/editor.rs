@@ -37,7 +37,7 @@ pub(super) fn read(session: &mut Session) -> End {
     }
     render::say(concat!("metroon ", env!("CARGO_PKG_VERSION"), "; `:help` lists commands, Ctrl-D leaves"));
     loop {
-        words.follow(session.engine.program_mut());
+        words.follow(session.engine.session_mut().program_mut());
         match editor.readline(PROMPT) {
             Ok(input) => {
                 let _ = editor.add_history_entry(input.trim_end());

@@ -61,7 +61,7 @@ impl Session {
             None => Engine::new(world),
         };
         if arguments.interpreter {
-            engine.set_evaluator(Evaluator::Interpreter);
+            engine.session_mut().set_evaluator(Evaluator::Interpreter);
         }
         let session = Self::over(engine, arguments.kb.clone(), &arguments.limits, guard);
         session.listen();
@@ -146,13 +146,13 @@ impl Session {
     }
 
     fn read_source(&mut self, file: &str) -> Result<ProgramSource, End> {
-        ProgramSource::read(self.engine.world(), file).map_err(|end| run::explain_unread(end, "repl"))
+        ProgramSource::read(self.engine.session_mut().world(), file).map_err(|end| run::explain_unread(end, "repl"))
     }
 
     fn run_source(&mut self, source: &Source<'_>, is_input: bool) -> Next {
         let began = Instant::now();
         let atoms = self.engine.atom_count();
-        self.engine.begin_undoable();
+        self.engine.session_mut().begin_undoable();
         self.begin_time();
         let (rest, unquotes) = (&mut self.rest, self.unquotes);
         let run = self.engine.run_explaining(source, &mut |world, event| match event {
@@ -232,7 +232,7 @@ impl Session {
     }
 
     fn print_now(&mut self, lines: Vec<String>) -> Next {
-        let world = self.engine.world();
+        let world = self.engine.session_mut().world();
         match lines.iter().try_for_each(|line| world.print(line)) {
             Ok(()) => Next::GoesOn,
             Err(WorldError::OutputClosed) => Next::Ends(End::Fine),

@@ -358,7 +358,7 @@ fn journal_options() -> Options {
 /// memory.
 pub(crate) struct Commits {
     disk: Arc<dyn Disk>,
-    reader: Reader,
+    pub(crate) reader: Reader,
     pieces: Pieces,
     /// Where the payload begins that is being put together.
     begun_at: Place,
@@ -442,11 +442,6 @@ impl Commits {
     fn position(&self) -> Result<Position, KnowledgeBaseError> {
         let lacking = || ReadError::OtherHistory(self.reader.place());
         Ok(self.reader.position().ok_or_else(lacking)?)
-    }
-
-    /// Where the next frame begins.
-    pub(crate) fn place(&self) -> Place {
-        self.reader.place()
     }
 
     /// How many frames of the journal have been taken.

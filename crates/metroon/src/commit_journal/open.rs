@@ -92,7 +92,7 @@ impl Checkpoint {
         let (header, image) = (self.header()?, self.image());
         let terms = image.dictionary();
         let mut session = Session::with_dictionary(Box::new(MemoryWorld::default()), Arc::clone(&terms));
-        session.keep_hashes();
+        session.program_mut().keep_hashes();
         let mut loaded = Loaded::default();
         let mut records = Records::new(header.records);
         while let Some(record) = records.next().map_err(|error| error.to_string())? {
@@ -104,7 +104,7 @@ impl Checkpoint {
             let counts = header.changes.iter().find(|(of, _)| *of == serial).map(|(_, counts)| counts.as_slice());
             let counts: [u64; CLASSES] =
                 counts.and_then(|counts| counts.try_into().ok()).ok_or("a count of changes is missing")?;
-            session.restore_space(serial, content, &patterns, &counts)?;
+            session.program_mut().restore_space(serial, content, &patterns, &counts)?;
         }
         loaded.end_outline(&session, header.epoch, header.others, header.atoms, header.is_library_changed);
         session.program_mut().variables().advance_to(header.variables);

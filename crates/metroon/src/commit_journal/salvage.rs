@@ -52,7 +52,7 @@ impl CommitJournal {
             start => start?,
         };
         let (mut session, mut loaded) = start.make()?;
-        session.keep_hashes();
+        session.program_mut().keep_hashes();
         let mut commits = start.commits(&base)?;
         let first_frame = commits.frames();
         let lost = match loaded.take(&base, &mut commits, &mut session) {
@@ -109,7 +109,7 @@ impl CommitJournal {
         self.end_at(at.unwrap_or(u64::MAX));
         let start = self.start()?;
         let (mut session, mut loaded) = start.make()?;
-        session.keep_hashes();
+        session.program_mut().keep_hashes();
         loaded.take(self, &mut start.commits(self)?, &mut session)?;
         match at {
             Some(epoch) if epoch > loaded.epoch => Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch }),

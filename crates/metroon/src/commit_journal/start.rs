@@ -221,7 +221,7 @@ impl Loaded {
     pub(crate) fn begin(base: &CommitJournal) -> Result<(Session, Self, Commits), KnowledgeBaseError> {
         let (start, commits) = base.commits()?;
         let (mut session, loaded) = start.make()?;
-        session.keep_hashes();
+        session.program_mut().keep_hashes();
         Ok((session, loaded, commits))
     }
 }

@@ -60,7 +60,7 @@ impl History {
         let mut walk = Walk::default();
         let (start, mut commits) = self.base.commits_from_nearest(first, |_| true)?;
         start.check(first)?;
-        let at = commits.place();
+        let at = commits.reader.place();
         start.each_record(|record| walk.take(&record, false, at))?;
         let mut before = None;
         let mut epoch = start.epoch;

@@ -419,7 +419,7 @@ pub(crate) fn statements(
     let mut stated = Statements::of(source);
     let (start, mut commits) = base.commits()?;
     start.restore(&mut stated)?;
-    let mut last = commits.place();
+    let mut last = commits.reader.place();
     while let Some(committed) = commits.next()? {
         last = committed.place;
         committed.each(|record| {

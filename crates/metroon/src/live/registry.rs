@@ -99,7 +99,7 @@ impl Engine {
     pub fn add_live_query(&mut self, name: &str, request: &LiveRequest) -> Result<(), LiveNameError> {
         let view = self.view_of_now();
         let name = symbol(&view, name)?;
-        let definition = request.read(&view, self.program_mut())?;
+        let definition = request.read(&view, self.session_mut().program_mut())?;
         let options = Atom::expression(definition.options());
         self.call_live("live-with", vec![name, definition.pattern, definition.template, options])
     }
@@ -115,12 +115,12 @@ impl Engine {
 
     /// The live queries that have names, in the order of their registration.
     pub fn live_queries(&mut self) -> Vec<NamedLiveQuery> {
-        NamedQuery::all(self.program_mut()).iter().map(NamedLiveQuery::of).collect()
+        NamedQuery::all(self.session_mut().program_mut()).iter().map(NamedLiveQuery::of).collect()
     }
 
     fn view_of_now(&mut self) -> View {
         let epoch = self.epoch().unwrap_or_default();
-        View::new(self.program_mut().snapshot(Some(epoch), None), epoch, 0, None)
+        View::new(self.session_mut().program_mut().snapshot(Some(epoch), None), epoch, 0, None)
     }
 
     /// Calls a function of the module, whether the program has imported it or not.

@@ -12,7 +12,7 @@
 //!
 //! A base that is only read has the [`ReadOnlySink`] in place of all of them.
 //!
-//! What they share is the [`Ledger`] of the run. Other sinks come after them; see [`Engine::add_sink`](crate::Engine::add_sink).
+//! What they share is the [`Ledger`] of the run. Other sinks come after them; see [`Session::add_sink`](metta::Session::add_sink).
 
 mod error;
 #[cfg(test)]
@@ -199,7 +199,7 @@ impl Recall {
         };
         session.set_world(world);
         session.set_formats(load_formats());
-        session.keep_hashes();
+        session.program_mut().keep_hashes();
         let Loaded { hash, epoch, sources, is_library_changed, outline, others, checkpoint, .. } = loaded;
         let ledger = Ledger { hash, epoch, commits: 0, sources, is_library_changed, outline, others };
         let ledger = Rc::new(RefCell::new(ledger));

@@ -63,7 +63,7 @@ fn run_in_base(evaluator: Evaluator, disk: &Arc<dyn Disk>, text: &str) -> String
     let output = world.output();
     let base = CommitJournal::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
     let mut engine = Engine::with_base(world, base).expect("the base loads");
-    engine.set_evaluator(evaluator);
+    engine.session_mut().set_evaluator(evaluator);
     engine.limits_mut().steps_max = Some(STEPS_MAX);
     engine.run_source(&Source::text(text), &mut print_answer);
     engine.finish().expect("the base closes");

@@ -97,7 +97,7 @@ pub(crate) fn output_within(
     let world = programs(folder, "", MemoryWorld::default());
     let printed = world.output();
     let mut engine = Engine::without(world, missing);
-    engine.set_evaluator(evaluator);
+    engine.session_mut().set_evaluator(evaluator);
     engine.limits_mut().steps_max = Some(steps_max);
     let run = engine.run_text(text, &mut print_answer);
     drop(engine);

@@ -65,7 +65,7 @@ fn answers(engine: &mut Engine, text: &str) -> Vec<String> {
 fn engines() -> [Engine; 2] {
     [Evaluator::Machine, Evaluator::Interpreter].map(|evaluator| {
         let mut engine = Engine::new(MemoryWorld::default());
-        engine.set_evaluator(evaluator);
+        engine.session_mut().set_evaluator(evaluator);
         engine
     })
 }
@@ -425,6 +425,7 @@ fn a_space_of_the_host_is_asked_and_changed() {
     for mut engine in engines() {
         let listed = Atom::Grounded(Grounded::Host(Arc::new(Listed::default())));
         engine
+            .session_mut()
             .program_mut()
             .bind_maker(metroon::run::ModuleId::TOP, "&host", Arc::new(move |_| Some(listed.clone())))
             .expect("it is bound");
@@ -452,10 +453,11 @@ fn a_space_of_the_host_is_asked_and_changed() {
 fn spaces_of_two_programs_are_told_apart() {
     let mut one = Engine::new(MemoryWorld::default());
     answers(&mut one, "(eq A B)");
-    let space = Atom::from(one.top_space());
+    let space = Atom::from(one.session().top_space());
     for mut two in engines() {
         let other = space.clone();
-        two.program_mut()
+        two.session_mut()
+            .program_mut()
             .bind_maker(metroon::run::ModuleId::TOP, "&other", Arc::new(move |_| Some(other.clone())))
             .expect("it is bound");
         let found = answers(

@@ -20,7 +20,7 @@ const IMPORT: &str = "!(import! &self live-queries)";
 /// What the `!` forms of a text print in a run that nobody follows.
 fn plainly(text: &str, evaluator: Evaluator) -> Vec<String> {
     let mut engine = Engine::new(MemoryWorld::default());
-    engine.set_evaluator(evaluator);
+    engine.session_mut().set_evaluator(evaluator);
     run(&mut engine, text).0
 }
 
@@ -290,7 +290,7 @@ fn functions_are_called_in_order_after_the_commit_and_before_the_next_form() {
         let world = MemoryWorld::default();
         let output = world.output();
         let mut engine = Engine::new(world);
-        engine.set_evaluator(evaluator);
+        engine.session_mut().set_evaluator(evaluator);
         let mut seen = 0;
         let mut ran = |text: &str| {
             let (printed, end) = run(&mut engine, text);
@@ -322,7 +322,7 @@ fn functions_are_called_in_order_after_the_commit_and_before_the_next_form() {
 fn functions_that_call_each_other_without_an_end_are_stopped() {
     for evaluator in [Evaluator::Machine, Evaluator::Interpreter] {
         let mut engine = Engine::new(MemoryWorld::default());
-        engine.set_evaluator(evaluator);
+        engine.session_mut().set_evaluator(evaluator);
         let text = "!(import! &self live-queries) !(live n (n $x) $x) (= (more (added $x $c)) (let $y (+ $x 1) (add-atom &self (n $y))))
             !(on-change n more) !(add-atom &self (n 0)) !(never run)";
         let (printed, end) = run(&mut engine, text);

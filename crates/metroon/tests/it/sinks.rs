@@ -103,8 +103,8 @@ fn a_subscriber_sees_every_delta_of_a_run() {
         let seen = Seen::default();
         let subscriber = Subscriber::new("first", &seen);
         let stamps = Rc::clone(&subscriber.stamps);
-        engine.add_sink(Box::new(subscriber));
-        engine.add_sink(Box::new(Subscriber::new("second", &seen)));
+        engine.session_mut().add_sink(Box::new(subscriber));
+        engine.session_mut().add_sink(Box::new(Subscriber::new("second", &seen)));
         assert!(matches!(run(&mut engine, PROGRAM), RunEnd::Finished));
         // Both take each commit, in the order in which they were added.
         let pairs = expected("first").into_iter().zip(expected("second")).flat_map(|(first, second)| [first, second]);
@@ -128,8 +128,10 @@ fn a_sink_that_fails_ends_the_run_and_is_named() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let mut engine = Engine::with_base(MemoryWorld::default(), base_on(&disk)).expect("the base loads");
     let (seen, after) = (Seen::default(), Seen::default());
-    engine.add_sink(Box::new(Subscriber { fails_at: Some(1), ..Subscriber::new("the subscriber", &seen) }));
-    engine.add_sink(Box::new(Subscriber::new("the one after it", &after)));
+    engine
+        .session_mut()
+        .add_sink(Box::new(Subscriber { fails_at: Some(1), ..Subscriber::new("the subscriber", &seen) }));
+    engine.session_mut().add_sink(Box::new(Subscriber::new("the one after it", &after)));
     let RunEnd::RunRecord(error) = run(
         &mut engine,
         "! (add-atom &self (a (((((((((((b) c)))) 2.5)))))) d))\n! (add-atom &self (b))\n! (add-atom &self (c))",

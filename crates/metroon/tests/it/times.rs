@@ -116,7 +116,7 @@ fn a_replay_has_the_times_of_the_tape() {
     let kept = CommitJournal::on_disk(Arc::clone(&base), DIRECTORY).expect("it opens");
     let recorder = Tape::on_disk(Arc::clone(&tape)).expect("a tape is made");
     let mut engine = Engine::remembering(world, Some(kept), Some(recorder), &program).expect("it opens");
-    engine.add_sink(Box::new(told.clone()));
+    engine.session_mut().add_sink(Box::new(told.clone()));
     assert!(matches!(engine.run_program(&program, &mut Nobody), ProgramEnd::Finished));
     engine.finish().expect("it closes");
     let recorded = told.times();
@@ -127,7 +127,7 @@ fn a_replay_has_the_times_of_the_tape() {
     // A world of another time.
     let world = MemoryWorld::default().with_commit_times(77 * HOUR, 1);
     let (mut engine, program) = Engine::replaying(world, reader, None).expect("it opens");
-    engine.add_sink(Box::new(again.clone()));
+    engine.session_mut().add_sink(Box::new(again.clone()));
     assert!(matches!(engine.run_program(&program, &mut Nobody), ProgramEnd::Finished));
     engine.finish().expect("it ends as the tape does");
     assert_eq!(again.times(), recorded);

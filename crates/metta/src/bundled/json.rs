@@ -118,7 +118,7 @@ fn write_object(
     why: &mut Option<Outcome>,
 ) -> fmt::Result {
     json.write_str("{")?;
-    for (position, pair) in space.atoms(json.variables()).iter().enumerate() {
+    for (position, pair) in space.atoms(json.call.environment.variables()).iter().enumerate() {
         let pair = named_as_in_source(pair);
         let Some([Atom::Grounded(Grounded::Text(key)), value]) = pair.children() else {
             let expected = "the space is to hold pairs of a key, a text, and a value, as dict-space makes them";

@@ -23,7 +23,7 @@ pub(crate) enum RowValue {
 
 /// The answers of a call.
 pub(crate) struct RowAnswers {
-    pub(super) found: Rc<Found>,
+    pub(crate) found: Rc<Found>,
     pub(super) values: Rc<RefCell<Values>>,
     /// What each variable of the call is.
     pub(super) variables: Vec<Column>,
@@ -34,11 +34,6 @@ impl RowAnswers {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.found.count
-    }
-
-    /// About how many bytes they take.
-    pub(crate) fn bytes(&self) -> usize {
-        self.found.bytes()
     }
 
     /// An answer for a call with these variables: what it binds, and the result.

@@ -71,7 +71,7 @@ impl Evaluation<'_> {
             return Some(Work::Return(atom));
         }
         let mut errors = Vec::new();
-        for actual in self.types.types_of(&target.space, &atom, self.session.variables()) {
+        for actual in self.types.types_of(&target.space, &atom, self.session.program.variables()) {
             if !actual.is_valid() {
                 continue;
             }
@@ -88,7 +88,7 @@ impl Evaluation<'_> {
 
     fn agreements(&mut self, left: &Atom, right: &Atom) -> Vec<Solution> {
         let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
-        let found = agree(left, right, &Bindings::default(), self.session.variables());
+        let found = agree(left, right, &Bindings::default(), self.session.program.variables());
         found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
     }
 
@@ -96,7 +96,8 @@ impl Evaluation<'_> {
     fn interpret_expression(&mut self, atom: &Atom, target: Target, is_reduct: bool) -> Option<Work> {
         let Atom::Expression(expression) = atom else { unreachable!("only expressions are interpreted") };
         let progress = Progress::begin(expression.clone(), is_reduct);
-        let head_types = self.types.types_of_head(&target.space, expression.children(), self.session.variables());
+        let head_types =
+            self.types.types_of_head(&target.space, expression.children(), self.session.program.variables());
         if let Some(errors) = all_errors(&head_types) {
             let results = errors.into_iter().map(|atom| Alternative::new(Solution::new(), Work::Return(atom)));
             return self.fork(results.collect());
@@ -130,11 +131,11 @@ impl Evaluation<'_> {
         let mut check = Check { call, errors: Vec::new(), alternatives: vec![Bindings::default()] };
         for (position, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
             if !accepts_raw(formal, argument) {
-                let actuals = self.types.types_of(&target.space, argument, self.session.variables());
-                check.argument(position + 1, formal, &actuals, self.session.variables());
+                let actuals = self.types.types_of(&target.space, argument, self.session.program.variables());
+                check.argument(position + 1, formal, &actuals, self.session.program.variables());
             }
         }
-        let Some(bindings) = check.result(return_type, &expected, self.session.variables()) else {
+        let Some(bindings) = check.result(return_type, &expected, self.session.program.variables()) else {
             return Err(check.errors);
         };
         // The variables of the function type are its own: their values are put in. Those of the expected type are

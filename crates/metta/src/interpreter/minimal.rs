@@ -124,12 +124,12 @@ impl Evaluation<'_> {
         if has_variable_head(call) {
             return Reduction::NotReducible;
         }
-        let body = self.session.variables().fresh(names::asked());
+        let body = self.session.program.variables().fresh(names::asked());
         let rule = Atom::expression([names::equal(), call.clone(), Atom::Variable(body.clone())]);
         let solutions =
             self.unless_over(|_, program, should_stop| space.query_unless(&rule, program.variables(), should_stop));
         let Some(solutions) = solutions else { return Reduction::Alternatives(Vec::new()) };
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         let found: Vec<_> = solutions.into_iter().map(|solution| split_off(solution, &body, source)).collect();
         if !found.is_empty() {
             return Reduction::Alternatives(found);
@@ -144,7 +144,7 @@ impl Evaluation<'_> {
     /// declares the name.
     fn reason_not_supported(&mut self, call: &Atom, space: &SharedSpace) -> Option<String> {
         let message = crate::stdlib::not_supported(call)?;
-        let types = crate::types::types_of(space, call.head()?, self.session.variables());
+        let types = crate::types::types_of(space, call.head()?, self.session.program.variables());
         types.iter().all(|found| found.atom.is_symbol(names::UNDEFINED)).then_some(message)
     }
 
@@ -232,7 +232,7 @@ impl Evaluation<'_> {
     /// The ways in which two resolved atoms match; `None` if finding them ends the evaluation.
     pub(super) fn unifications(&mut self, left: &Atom, right: &Atom) -> Option<Vec<Solution>> {
         let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
-        let mut unifier = Unifier::under(Bindings::default(), self.session.variables());
+        let mut unifier = Unifier::under(Bindings::default(), self.session.program.variables());
         if !unifier.unify(left, right) {
             return Some(Vec::new());
         }

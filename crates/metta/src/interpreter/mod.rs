@@ -452,7 +452,7 @@ impl<'r> Evaluation<'r> {
             parent: self.frame.clone(),
             mark: self.store.mark(),
             choices: self.choices.len(),
-            last_visible: self.session.variables().last(),
+            last_visible: self.session.program.variables().last(),
             asks_all_above,
             results: Vec::new(),
         });

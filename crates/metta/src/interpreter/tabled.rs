@@ -39,7 +39,7 @@ impl Evaluation<'_> {
         if !self.session.tables.is_tabled(name) {
             return false;
         }
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         let mut any = || Atom::Variable(source.fresh(names::asked()));
         let open: Vec<Atom> = arguments.iter().map(|_| any()).collect();
         let call = Atom::expression(std::iter::once(Atom::Symbol(name.clone())).chain(open).collect::<Vec<_>>());

@@ -502,7 +502,7 @@ impl Running<'_> {
                     Branches::Known { asks_for_absence } => asks_for_absence,
                     Branches::In(slot) => {
                         let branches = self.m.read(slot);
-                        let source = self.session.variables();
+                        let source = self.session.program.variables();
                         asks_for_absence(&self.m.values.store(branches, &mut Scope::default(), source)?)
                     }
                 };

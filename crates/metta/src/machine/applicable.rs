@@ -47,12 +47,12 @@ impl Running<'_> {
             return Ok(false);
         }
         let expected = self.type_atom(type_id);
-        let atom = self.m.values.store(value, &mut Scope::default(), self.session.variables())?;
-        let found = types::types_of(&self.space, &atom, self.session.variables());
+        let atom = self.m.values.store(value, &mut Scope::default(), self.session.program.variables())?;
+        let found = types::types_of(&self.space, &atom, self.session.program.variables());
         let mut ways = found
             .iter()
             .filter(|found| found.is_valid())
-            .map(|found| agree(&expected, &found.atom, &Bindings::default(), self.session.variables()).len());
+            .map(|found| agree(&expected, &found.atom, &Bindings::default(), self.session.program.variables()).len());
         Ok(ways.find(|&ways| ways > 0) == Some(1))
     }
 
@@ -61,8 +61,8 @@ impl Running<'_> {
         if !self.m.is_operation(head) && !head.is_expression() && head.tag() != TERM {
             return Ok(false);
         }
-        let head = self.m.values.store(head, &mut Scope::default(), self.session.variables())?;
-        let found = types::types_of(&self.space, &head, self.session.variables());
+        let head = self.m.values.store(head, &mut Scope::default(), self.session.program.variables())?;
+        let found = types::types_of(&self.space, &head, self.session.program.variables());
         Ok(found.iter().all(|found| found.is_valid() && !found.is_function()))
     }
 
@@ -72,9 +72,9 @@ impl Running<'_> {
         if !expected.is_ground() {
             return Ok(None);
         }
-        let call = self.m.values.store(value, &mut Scope::default(), self.session.variables())?;
+        let call = self.m.values.store(value, &mut Scope::default(), self.session.program.variables())?;
         let Some([head, arguments @ ..]) = call.children() else { return Ok(None) };
-        let head_types = types::types_of(&self.space, head, self.session.variables());
+        let head_types = types::types_of(&self.space, head, self.session.program.variables());
         for function in head_types.iter().filter(|found| found.is_valid() && found.is_function()) {
             if let Some(function) = self.applied_function(&function.atom, arguments, &expected) {
                 let is_native = is_operation(head) && type_id == 0;
@@ -95,7 +95,7 @@ impl Running<'_> {
             if accepts_raw(formal, argument) {
                 continue;
             }
-            let source = self.session.variables();
+            let source = self.session.program.variables();
             let actuals = types::types_of(&self.space, argument, source);
             let mut next = Vec::new();
             for bindings in &alternatives {
@@ -109,7 +109,7 @@ impl Running<'_> {
             next.truncate(types::TYPES_PER_ATOM_MAX);
             alternatives = next;
         }
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         let mut ways =
             alternatives.iter().filter_map(|bindings| agree(result, expected, bindings, source).into_iter().next());
         ways.next().map(|bindings| types::instantiated(function, &bindings))

@@ -21,7 +21,7 @@ struct Binding {
 /// Results in their order.
 #[derive(Default)]
 pub(super) struct CollectedResults {
-    values: Vec<Ref>,
+    pub(super) values: Vec<Ref>,
     /// By the places of their results.
     bound: Vec<Binding>,
 }
@@ -45,10 +45,6 @@ impl CollectedResults {
 
     pub(super) fn into_values(self) -> Vec<Ref> {
         self.values
-    }
-
-    pub(super) fn reserve(&mut self, count: usize) {
-        self.values.reserve(count);
     }
 
     pub(super) fn push(&mut self, CollectedResult { value, bound }: CollectedResult) {

@@ -524,7 +524,7 @@ impl Running<'_> {
         task: impl FnOnce(Atom) -> Task,
     ) -> Result<(), Halt> {
         let mut scope = Scope::default();
-        let atom = self.m.values.store(value, &mut scope, self.session.variables())?;
+        let atom = self.m.values.store(value, &mut scope, self.session.program.variables())?;
         let most = if to == Destination::Frame { self.m.results_left() } else { None };
         let found = self.hand_over(task(atom), most)?;
         let mut results = CollectedResults::default();

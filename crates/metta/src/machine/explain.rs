@@ -49,7 +49,7 @@ impl MachineEvaluator {
     pub(crate) fn explain_all(&self, session: &mut Session) -> Vec<String> {
         let space = session.program.top_space();
         let own: FxHashSet<Symbol> =
-            defined_in(&space.atoms(session.variables())).into_iter().map(|(name, _)| name).collect();
+            defined_in(&space.atoms(session.program.variables())).into_iter().map(|(name, _)| name).collect();
         let mut defined = defined_in(&atoms_of(session, &space));
         defined.retain(|(name, _)| own.contains(name));
         self.explain_each(session, &space, &defined)
@@ -74,7 +74,7 @@ impl MachineEvaluator {
 /// The atoms of a space and of those that it imports.
 fn atoms_of(session: &mut Session, space: &SharedSpace) -> Vec<Atom> {
     let spaces = std::iter::once(space.clone()).chain(space.imports());
-    spaces.flat_map(|space| space.atoms(session.variables())).collect()
+    spaces.flat_map(|space| space.atoms(session.program.variables())).collect()
 }
 
 /// The names that have rules, in the order of their first ones.

@@ -140,7 +140,7 @@ impl Running<'_> {
         let sources = self.sources(query, room);
         let width = self.m.code.queries[query as usize].fresh.len() + room.outer().len();
         let mut results = self.take_results(level);
-        results.reserve(count);
+        results.values.reserve(count);
         let made = self.make_results(&sources, (count, width), room, &mut results);
         self.put_results(level, results);
         made?;
@@ -163,7 +163,7 @@ impl Running<'_> {
         let mut made = Making::new(&mut self.m.values, note, sources);
         let Some(differing) = room.answers().grouped_variables() else {
             let taken = made.taken(|_| true);
-            for (answer, terms) in room.terms().chunks_exact(width.max(1)).take(count).enumerate() {
+            for (answer, terms) in room.answers_mut().terms().chunks_exact(width.max(1)).take(count).enumerate() {
                 made.look(answer)?;
                 made.take(&taken, terms)?;
                 results.push_value(made.result()?);

@@ -238,7 +238,7 @@ impl Running<'_> {
 
     /// Whether nobody has given `()` a type.
     pub(super) fn is_unit_open(&mut self) -> bool {
-        let found = crate::types::types_of(&self.space, &Atom::unit(), self.session.variables());
+        let found = crate::types::types_of(&self.space, &Atom::unit(), self.session.program.variables());
         found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED))
     }
 
@@ -316,7 +316,7 @@ impl Running<'_> {
     /// What has rules as things stand.
     fn rule_heads(&mut self) -> &RuleHeads {
         if self.m.type_cache.rule_heads.version != self.m.code.version {
-            let source = self.session.variables();
+            let source = self.session.program.variables();
             let [call, body] = [(); 2].map(|()| source.fresh(names::asked()));
             let rule = Atom::expression([names::equal(), Atom::Variable(call.clone()), Atom::Variable(body)]);
             let found = self.space.query(&rule, source);

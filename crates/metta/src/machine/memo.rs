@@ -73,7 +73,7 @@ pub(super) struct Memo {
     trials: FxHashMap<u64, Trial>,
     open: Vec<OpenCall>,
     /// The key of the call at hand.
-    key: Vec<u64>,
+    pub(super) key: Vec<u64>,
     /// The version of the rules that the entries are of.
     version: u32,
     /// The functions that were ever looked for.
@@ -91,11 +91,6 @@ impl Memo {
         self.key.clear();
         self.key.push(function);
         !self.trials.get(&function).is_some_and(|trial| trial.is_given_up)
-    }
-
-    /// Adds a word to the key.
-    pub(super) fn push(&mut self, word: u64) {
-        self.key.push(word);
     }
 
     /// What the call of the key has come to, if that is known.
@@ -203,7 +198,7 @@ mod tests {
 
     fn ask(memo: &mut Memo, function: u64, argument: u64) -> Option<usize> {
         assert!(memo.begin_key(function, 1));
-        memo.push(argument);
+        memo.key.push(argument);
         memo.find().map(|found| found.len())
     }
 
@@ -224,7 +219,7 @@ mod tests {
         let counts = MemoCounts { hits: 3, misses: 4, entries_max: 3 };
         assert_eq!(memo.take_counts(), (counts, 2));
         assert!(memo.begin_key(7, 2));
-        memo.push(1);
+        memo.key.push(1);
         assert!(memo.find().is_none(), "rules have changed");
     }
 
@@ -236,7 +231,7 @@ mod tests {
         assert!(memo.begin_key(7, 2));
         memo.close(place, Some(vec![Atom::symbol("a")].into()));
         memo.begin_key(7, 2);
-        memo.push(1);
+        memo.key.push(1);
         assert!(memo.find().is_none());
     }
 

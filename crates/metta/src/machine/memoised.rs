@@ -34,13 +34,13 @@ impl Machine {
     fn push_memo_word(&mut self, slot: Slot) -> bool {
         let value = self.read(slot);
         match value.tag() {
-            INTEGER | SYMBOL => self.memo.push(u64::from(value.bits())),
+            INTEGER | SYMBOL => self.memo.key.push(u64::from(value.bits())),
             tag::NUMBER => {
                 let is_float = value.payload() & 1;
-                self.memo.push(u64::from(Ref::new(tag::NUMBER, is_float).bits()));
-                self.memo.push(self.values.heap.number_bits(value));
+                self.memo.key.push(u64::from(Ref::new(tag::NUMBER, is_float).bits()));
+                self.memo.key.push(self.values.heap.number_bits(value));
             }
-            FOREIGN if self.is_plain_constant(value) => self.memo.push(u64::from(value.bits())),
+            FOREIGN if self.is_plain_constant(value) => self.memo.key.push(u64::from(value.bits())),
             _ => return false,
         }
         true
@@ -182,7 +182,7 @@ impl Running<'_> {
         }
         let mut atoms = Vec::with_capacity(results.len());
         for &value in results.values() {
-            atoms.push(self.m.values.store(value, &mut Scope::default(), self.session.variables())?);
+            atoms.push(self.m.values.store(value, &mut Scope::default(), self.session.program.variables())?);
         }
         let is_small = atoms.iter().map(parts_of).sum::<usize>() <= PARTS_MAX;
         Ok(is_small.then(|| atoms.into()))

@@ -269,10 +269,10 @@ impl Running<'_> {
     /// The ways in which two values match, one of which holds a space.
     fn query_between(&mut self, left: Ref, right: Ref) -> Result<CollectedResults, Halt> {
         let mut scope = Scope::default();
-        let left = self.m.values.store(left, &mut scope, self.session.variables())?;
-        let right = self.m.values.store(right, &mut scope, self.session.variables())?;
+        let left = self.m.values.store(left, &mut scope, self.session.program.variables())?;
+        let right = self.m.values.store(right, &mut scope, self.session.program.variables())?;
         let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
-        let mut unifier = Unifier::under(Bindings::default(), self.session.variables());
+        let mut unifier = Unifier::under(Bindings::default(), self.session.program.variables());
         if !unifier.unify(&left, &right) {
             return Ok(CollectedResults::default());
         }

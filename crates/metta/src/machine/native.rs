@@ -124,7 +124,7 @@ impl Running<'_> {
         let mut children = Vec::with_capacity(arguments.len() + 1);
         children.push(head.clone());
         for &argument in arguments {
-            children.push(self.m.values.store(argument, scope, self.session.variables())?);
+            children.push(self.m.values.store(argument, scope, self.session.program.variables())?);
         }
         let operation = Operation::of(head).expect("it is a native function");
         self.must_gather_unless_read(operation.effects())?;
@@ -142,13 +142,16 @@ impl Running<'_> {
         scope: &mut Scope,
         loaded: &mut CollectedResults,
     ) -> Result<(), Halt> {
-        let type_atom =
-            match types::types_of(&self.space, call.head().expect("a call has a head"), self.session.variables())
-                .as_slice()
-            {
-                [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),
-                _ => names::undefined(),
-            };
+        let type_atom = match types::types_of(
+            &self.space,
+            call.head().expect("a call has a head"),
+            self.session.program.variables(),
+        )
+        .as_slice()
+        {
+            [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),
+            _ => names::undefined(),
+        };
         let call = with_bound(call, &bound);
         let found = self.hand_over(Task::Code { call, code: body, type_atom, changed: false }, None)?;
         for (mut solution, atom) in self.accept_found(found)? {

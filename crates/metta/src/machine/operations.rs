@@ -92,9 +92,9 @@ impl Running<'_> {
     pub(super) fn reduce_compound(&mut self, call: Ref, changed: bool, type_id: TypeId) -> Result<(), Halt> {
         self.count_step()?;
         let mut scope = Scope::default();
-        let atom = self.m.values.store(call, &mut scope, self.session.variables())?;
+        let atom = self.m.values.store(call, &mut scope, self.session.program.variables())?;
         let is_open = instructions::has_variable_head(&atom);
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         let body = source.fresh(names::asked());
         let rule = Atom::expression([names::equal(), atom.clone(), Atom::Variable(body.clone())]);
         let found = if is_open { Vec::new() } else { self.space.query(&rule, source) };

@@ -78,7 +78,7 @@ impl Running<'_> {
 
     /// Looks at rules. Numbers of variables are part of what a program prints: this takes none.
     pub(super) fn taking_no_numbers<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
-        let last = self.session.variables().last();
+        let last = self.session.program.variables().last();
         let found = look(self);
         self.take_numbers_from(last);
         found
@@ -88,7 +88,7 @@ impl Running<'_> {
     pub(super) fn take_numbers_from(&mut self, last: u64) {
         let mut source = VariableSource::default();
         source.advance_to(last);
-        *self.session.variables() = source;
+        *self.session.program.variables() = source;
     }
 
     /// The right sides of a function and of all that it calls; `None` if one is not pure.

@@ -68,11 +68,6 @@ impl QueryRoom {
         }
     }
 
-    /// Whether the search was given up.
-    pub(super) fn is_stopped(&self) -> bool {
-        self.answers.is_stopped()
-    }
-
     /// Whether a test was undecided about an answer, which has passed it.
     pub(super) fn was_undecided(&self) -> bool {
         self.was_undecided
@@ -83,14 +78,9 @@ impl QueryRoom {
         &self.answers
     }
 
-    /// Writes answers out that are grouped.
-    pub(super) fn write_out(&mut self) {
-        self.answers.write_out();
-    }
-
-    /// The answers one after the other, if they are not grouped.
-    pub(super) fn terms(&mut self) -> &[Term] {
-        self.answers.terms()
+    /// The answers, to write them out if they are grouped, or to read them one after the other.
+    pub(super) fn answers_mut(&mut self) -> &mut Answers {
+        &mut self.answers
     }
 
     /// The variables from outside, whose values are the last of each answer.
@@ -188,11 +178,11 @@ impl Running<'_> {
         let template = self.m.code.queries[query as usize].template;
         let pattern = self.build(template)?;
         let mut scope = Scope::default();
-        self.m.values.name_by_age(pattern, self.session.variables());
-        let atom = self.m.values.store(pattern, &mut scope, self.session.variables())?;
+        self.m.values.name_by_age(pattern, self.session.program.variables());
+        let atom = self.m.values.store(pattern, &mut scope, self.session.program.variables())?;
         let space = self.m.values.space_of(space).cloned().expect("a guard stands before a query");
         let ceiling = &self.m.values.ceiling;
-        let found = space.query_unless(&atom, self.session.variables(), &|| ceiling.is_passed());
+        let found = space.query_unless(&atom, self.session.program.variables(), &|| ceiling.is_passed());
         let Some(solutions) = found else { return Err(ceiling.passed()) };
         self.note_open(query, Some(solutions.len()));
         let mut results = CollectedResults::with_capacity(solutions.len());

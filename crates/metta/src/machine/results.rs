@@ -76,7 +76,7 @@ impl Running<'_> {
             kept = evaluation;
         }
         values.ceiling = Ceiling::of_results(&self.session.limits, &self.session.form_steps);
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         let mut atoms = Vec::new();
         for &result in &self.results {
             // Each takes some memory, even if it is too small for a look on the way.

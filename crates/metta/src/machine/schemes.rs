@@ -312,7 +312,7 @@ impl Running<'_> {
     /// A scheme as a type, its variables renamed apart.
     fn atom_of_scheme(&mut self, scheme: Scheme) -> Atom {
         let found = self.m.type_cache.schemes.table.atom(scheme);
-        if found.is_ground() { found } else { make_fresh(&found, &[], self.session.variables()) }
+        if found.is_ground() { found } else { make_fresh(&found, &[], self.session.program.variables()) }
     }
 
     /// Whether what has a scheme may stand where a type is expected; kept until types change.
@@ -325,7 +325,7 @@ impl Running<'_> {
         }
         let (actual, expected) = (self.atom_of_scheme(scheme), self.type_atom(type_id));
         let agree = if is_deep { types::agree_deeply } else { types::agree };
-        let agrees = !agree(&actual, &expected, &Bindings::default(), self.session.variables()).is_empty();
+        let agrees = !agree(&actual, &expected, &Bindings::default(), self.session.program.variables()).is_empty();
         self.m.type_cache.schemes.agreeing.insert((scheme, type_id, is_deep), agrees);
         agrees
     }
@@ -402,7 +402,7 @@ impl Running<'_> {
             }
             if argument.is_known() && !formal.is_symbol(names::UNDEFINED) {
                 let actual = self.atom_of_scheme(argument);
-                bindings = only(types::agree(&actual, formal, &bindings, self.session.variables()))?;
+                bindings = only(types::agree(&actual, formal, &bindings, self.session.program.variables()))?;
             }
         }
         Some(bindings)
@@ -420,7 +420,7 @@ impl Running<'_> {
                 return Some(bindings);
             }
             let expected = self.type_atom(expected);
-            only(types::agree(result, &expected, &bindings, self.session.variables()))
+            only(types::agree(result, &expected, &bindings, self.session.program.variables()))
         });
         let instance = bindings.and_then(|bindings| self.instance(function, &bindings));
         self.m.type_cache.schemes.instances.insert(asked, instance.clone());

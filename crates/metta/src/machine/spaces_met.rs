@@ -34,7 +34,7 @@ impl Running<'_> {
     pub(super) fn call_tried(&mut self, trying: &Trying) -> Result<(Atom, Scope), Halt> {
         let call = self.call_of(self.m.code.groups[trying.group as usize].function)?;
         let mut scope = Scope::default();
-        let call = self.m.values.store(call, &mut scope, self.session.variables())?;
+        let call = self.m.values.store(call, &mut scope, self.session.program.variables())?;
         Ok((call, scope))
     }
 
@@ -62,7 +62,7 @@ impl Running<'_> {
         let group = &self.m.code.groups[trying.group as usize];
         let rule = group.lists[trying.list as usize][trying.place as usize].rule;
         let (patterns, body) = group.sources[rule as usize].clone();
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         let mut renamed: FxHashMap<Variable, Atom> = FxHashMap::default();
         let mut own = |atom: &Atom| {
             let put_in = |variable: &Variable| {
@@ -74,7 +74,7 @@ impl Running<'_> {
         let (patterns, body) = (own(&Atom::expression(patterns)), own(&body));
         let arguments = Atom::expression(call.children().map_or(Vec::new(), |children| children[1..].to_vec()));
         let wanted = variables(&arguments);
-        let mut unifier = Unifier::under(Bindings::default(), self.session.variables());
+        let mut unifier = Unifier::under(Bindings::default(), self.session.program.variables());
         if !unifier.unify(&arguments, &patterns) {
             return Vec::new();
         }

@@ -28,7 +28,7 @@ impl Running<'_> {
 
     fn means_what_the_library_says(&mut self, form: &str, arity: usize) -> bool {
         let library = self.session.program.library_space();
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         forms::means_what_the_library_says((&self.space, &library), source, form, arity)
     }
 }

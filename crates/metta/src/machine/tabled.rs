@@ -68,7 +68,7 @@ impl Running<'_> {
         self.must_gather()?;
         let mut scope = Scope::default();
         let call = self.call_of(function)?;
-        let call = self.m.values.store(call, &mut scope, self.session.variables())?;
+        let call = self.m.values.store(call, &mut scope, self.session.program.variables())?;
         let type_id = self.m.code.functions[function as usize].type_id;
         let type_atom = &self.m.code.types[usize::from(type_id)];
         let Some(asking) = CallKey::new(&call, type_atom, &self.space) else { return self.enter_body(function) };
@@ -212,7 +212,7 @@ impl Running<'_> {
     fn add_answer(&mut self, value: Ref) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let cells = &self.m.choices.filling.last().expect("a call is being evaluated").caller.cells;
-        let (values, source) = (&mut self.m.values, self.session.variables());
+        let (values, source) = (&mut self.m.values, self.session.program.variables());
         let bound: Result<_, Halt> = cells.iter().map(|&cell| values.store(cell, &mut scope, source)).collect();
         let (bound, result) = (bound?, values.store(value, &mut scope, source)?);
         self.session.add_answer(bound, result).map_err(|limit| Halt::from(Reason::Limit(limit)))

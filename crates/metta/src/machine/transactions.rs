@@ -47,7 +47,7 @@ impl Running<'_> {
     /// A value with symbols for what an undone transaction made.
     fn without_undone(&mut self, value: Ref) -> Result<Ref, Halt> {
         let mut scope = Scope::default();
-        let atom = self.m.values.store(value, &mut scope, self.session.variables())?;
+        let atom = self.m.values.store(value, &mut scope, self.session.program.variables())?;
         let left = self.session.program.without_undone(&atom);
         if left == atom { Ok(value) } else { Ok(self.m.values.load(&left, &mut scope)?) }
     }

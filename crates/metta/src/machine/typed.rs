@@ -244,7 +244,7 @@ impl Running<'_> {
             return known;
         }
         let atom = self.m.values.leaf_atom(symbol);
-        let found = crate::types::types_of(&self.space, &atom, self.session.variables());
+        let found = crate::types::types_of(&self.space, &atom, self.session.program.variables());
         let only = match found.as_slice() {
             [only] if only.is_valid() && only.atom.is_ground() && !only.is_function() => {
                 self.m.code.type_id(&only.atom)

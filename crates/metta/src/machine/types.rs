@@ -127,7 +127,7 @@ impl Running<'_> {
         }
         // Of any other head nothing is known.
         let known = (head != COMPOUND).then(|| self.m.values.leaf_atom(head));
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         let mut children = vec![known.unwrap_or_else(|| Atom::Variable(source.fresh(names::asked())))];
         children.extend((0..arity).map(|_| Atom::Variable(source.fresh(names::asked()))));
         let wanted = Atom::Variable(source.fresh(names::asked()));
@@ -154,7 +154,7 @@ impl Running<'_> {
 
     /// The only type of an atom, which may be `%Undefined%`; `None` if it has several, or an error.
     pub(super) fn only_type(&mut self, atom: &Atom) -> Option<Atom> {
-        let mut found = types::types_of(&self.space, atom, self.session.variables());
+        let mut found = types::types_of(&self.space, atom, self.session.program.variables());
         let only = found.pop().filter(|only| found.is_empty() && only.is_valid())?;
         Some(only.atom)
     }
@@ -203,7 +203,7 @@ impl Running<'_> {
         if !self.has_no_type(COMPOUND) {
             return HeadKind::Other;
         }
-        let found = types::types_of(&self.space, head, self.session.variables());
+        let found = types::types_of(&self.space, head, self.session.program.variables());
         if found.iter().all(|found| found.is_valid() && !found.is_function()) {
             return if Operation::of(head).is_some() { HeadKind::Other } else { HeadKind::Untyped };
         }
@@ -268,7 +268,7 @@ impl Running<'_> {
             return true;
         }
         let (actual, expected) = (self.type_atom(actual), self.type_atom(expected));
-        !types::agree(&actual, &expected, &Bindings::default(), self.session.variables()).is_empty()
+        !types::agree(&actual, &expected, &Bindings::default(), self.session.program.variables()).is_empty()
     }
 
     /// Whether a result of one type may stand where another is expected, both inside a type: there `Atom` is a type like any other.
@@ -277,13 +277,13 @@ impl Running<'_> {
             return true;
         }
         let (actual, expected) = (self.type_atom(actual), self.type_atom(expected));
-        !types::agree_deeply(&actual, &expected, &Bindings::default(), self.session.variables()).is_empty()
+        !types::agree_deeply(&actual, &expected, &Bindings::default(), self.session.program.variables()).is_empty()
     }
 
     /// A type of the table, its variables renamed apart.
     pub(super) fn type_atom(&mut self, type_id: TypeId) -> Atom {
         let found = &self.m.code.types[usize::from(type_id)];
-        if found.is_ground() { found.clone() } else { make_fresh(found, &[], self.session.variables()) }
+        if found.is_ground() { found.clone() } else { make_fresh(found, &[], self.session.program.variables()) }
     }
 
     /// Whether a value is of a type in one way, which binds nothing. What is asked of a symbol or constant is kept.
@@ -309,7 +309,7 @@ impl Running<'_> {
             return true;
         }
         let mut scope = Scope::default();
-        let atom = self.m.values.store_whole(value, &mut scope, self.session.variables());
+        let atom = self.m.values.store_whole(value, &mut scope, self.session.program.variables());
         let has = self.atom_has_type(&atom, type_id, is_deep);
         if is_kept {
             self.m.type_cache.typed.insert((value, type_id, is_deep), has);
@@ -323,10 +323,10 @@ impl Running<'_> {
         if !atom.is_ground() || !expected.is_ground() || types::accepts_raw(&expected, atom) {
             return false;
         }
-        let found = types::types_of(&self.space, atom, self.session.variables());
+        let found = types::types_of(&self.space, atom, self.session.program.variables());
         found.iter().all(types::AtomType::is_valid)
             && found.iter().any(|found| {
-                let source = self.session.variables();
+                let source = self.session.program.variables();
                 let agree = if is_deep { types::agree_deeply } else { types::agree };
                 !agree(&expected, &found.atom, &Bindings::default(), source).is_empty()
             })
@@ -464,7 +464,7 @@ impl Running<'_> {
             return known;
         }
         let atom = self.m.values.leaf_atom(symbol);
-        let found = types::types_of(&self.space, &atom, self.session.variables());
+        let found = types::types_of(&self.space, &atom, self.session.program.variables());
         let is_open = found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED));
         self.m.type_cache.typed.insert((symbol, TypeId::MAX, false), is_open);
         is_open

@@ -220,7 +220,7 @@ impl Running<'_> {
             self.m.rooms.query_room = Some(room);
             return Ok(false);
         };
-        if room.is_stopped() {
+        if room.answers().is_stopped() {
             return Err(self.m.values.ceiling.passed());
         }
         // What no test has decided about is tested in the template.
@@ -240,7 +240,7 @@ impl Running<'_> {
                 self.gather_answers(query, count, &mut room, level)
             }
             _ if are_results || are_all => {
-                room.write_out();
+                room.answers_mut().write_out();
                 self.go_through(query, count, &mut room, return_point)
             }
             _ => Ok(()),
@@ -295,7 +295,7 @@ impl Running<'_> {
         arity: Option<usize>,
     ) -> Result<bool, Halt> {
         let Some(differing) = room.answers().grouped_variables() else {
-            let answers = room.terms();
+            let answers = room.answers_mut().terms();
             return self.are_own(answers.len() / width, answers.iter().skip(column).step_by(width).copied(), arity);
         };
         let different = || room.answers().different_others().flatten();

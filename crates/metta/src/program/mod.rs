@@ -130,7 +130,7 @@ impl Program {
     }
 
     /// Looks for modules in these places as well.
-    pub(crate) fn search_modules(&mut self, search: ModuleSearch) {
+    pub fn search_modules(&mut self, search: ModuleSearch) {
         self.search.extend(search);
     }
 
@@ -322,7 +322,7 @@ impl Program {
     }
 
     /// Keeps the hash of every space's content up to date from now on; of the library's only what a program changes in it.
-    pub(crate) fn keep_hashes(&mut self) {
+    pub fn keep_hashes(&mut self) {
         self.keeps_hashes = true;
         let library = self.module(ModuleId::LIBRARY).space.serial();
         for space in &self.spaces {

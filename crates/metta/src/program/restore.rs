@@ -118,7 +118,7 @@ impl Program {
     ///
     /// # Errors
     /// There is no such empty space, or an atom is none of this library.
-    pub(crate) fn restore_space(
+    pub fn restore_space(
         &mut self,
         serial: u64,
         mut content: Space,

@@ -35,7 +35,7 @@ pub(crate) use query_log::Execution;
 pub use query_log::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
 pub(crate) use sources::{FormEvent, FormOutcome, parsed_of_atoms};
 pub use sources::{Run, RunEnd, Source};
-use space::{Atom, VariableSource};
+use space::Atom;
 use std::rc::Rc;
 use std::sync::Arc;
 use traces::Traced;
@@ -171,11 +171,6 @@ impl Session {
             profile: None,
             live: Live::default(),
         }
-    }
-
-    /// Where fresh variables come from.
-    pub(crate) fn variables(&mut self) -> &mut VariableSource {
-        self.program.variables()
     }
 
     /// The module whose source is being run.

@@ -5,7 +5,7 @@ use crate::environment::Stop;
 use crate::limits::{LimitReached, WRITTEN_BYTES_MAX};
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
-use space::{Atom, Grounded, VariableSource, written_bytes_least};
+use space::{Atom, Grounded, written_bytes_least};
 use std::fmt::{self, Write};
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -55,7 +55,7 @@ pub(super) fn plain(atom: &Atom) -> String {
 /// made in one step, and a small atom that refers to its parts many times is a long one. What would be too long is refused
 /// before it is written.
 pub(crate) struct Making<'c, 'a> {
-    call: &'c mut Call<'a>,
+    pub(crate) call: &'c mut Call<'a>,
     text: String,
     /// How long it may become before the limits are looked at again.
     looks_at: usize,
@@ -80,11 +80,6 @@ impl<'c, 'a> Making<'c, 'a> {
     pub(crate) fn expect(&mut self, atom: &Atom) -> fmt::Result {
         let left = WRITTEN_BYTES_MAX.saturating_sub(self.text.len() as u64);
         if written_bytes_least(atom, left + 1) > left { self.refuse_length() } else { Ok(()) }
-    }
-
-    /// What makes variables for it.
-    pub(crate) fn variables(&mut self) -> &mut VariableSource {
-        self.call.environment.variables()
     }
 
     /// Writes an atom as people read it: a text without quotes and escapes.

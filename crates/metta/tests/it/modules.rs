@@ -341,7 +341,7 @@ fn the_catalog_of_a_package_has_what_it_lists() {
     let world = MemoryWorld::default();
     let output = world.output();
     let mut session = Session::new(Box::new(world));
-    session.search_modules(search);
+    session.program_mut().search_modules(search);
     session.run("! (import! &self catalog) ! (catalog-list! package)", &mut |_, _| Ok(()));
     assert_eq!(output.printed(), ["package:", "   shapes", "   people", "   each file of vendor"]);
 }

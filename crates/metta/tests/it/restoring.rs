@@ -12,7 +12,7 @@ const FACTS: &str = r#"
 
 fn session() -> Session {
     let mut session = Session::new(Box::new(MemoryWorld::default()));
-    session.keep_hashes();
+    session.program_mut().keep_hashes();
     session
 }
 

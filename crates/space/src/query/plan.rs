@@ -85,7 +85,7 @@ impl Plan {
 
     /// Ends a pattern.
     pub fn end_pattern(&mut self) {
-        self.loops.patterns.end_pattern();
+        self.end_pattern_in(0);
     }
 
     /// Ends a pattern that asks another space than the first, by its number, which begins at one.

@@ -42,24 +42,20 @@ pub(crate) fn write_relation(
     written.rows(writer, words)?;
     written.numbers(writer, words)?;
     written.copies(writer, words)?;
-    let hashes = written.all().map(|row| hash_of(row.terms.iter().map(|&term| live.number(terms.key(term)))));
+    let hashes = written.relation.all().map(|row| hash_of(row.terms.iter().map(|&term| live.number(terms.key(term)))));
     words.push(writer.column(NO_LIMIT, table_of(length, hashes))?);
     written.indexes(writer, words)
 }
 
 impl<'a> Written<'a> {
-    fn all(&self) -> impl Iterator<Item = FoundRow<'a>> {
-        self.relation.all()
-    }
-
     fn rows(&self, writer: &mut ColumnsWriter<'_>, words: &mut Vec<u64>) -> io::Result<()> {
-        let width = self.all().next().map_or(0, |row| row.terms.len());
-        let is_even = self.all().all(|row| row.terms.len() == width);
+        let width = self.relation.all().next().map_or(0, |row| row.terms.len());
+        let is_even = self.relation.all().all(|row| row.terms.len() == width);
         words.push(width as u64);
-        let cells = self.all().flat_map(|row| row.terms.iter().map(|&term| self.live.number(term)));
+        let cells = self.relation.all().flat_map(|row| row.terms.iter().map(|&term| self.live.number(term)));
         words.push(writer.column(u64::from(self.live.count().max(1)), cells)?);
         let mut end = 0_u64;
-        let ends = self.all().map(|row| {
+        let ends = self.relation.all().map(|row| {
             end += row.terms.len() as u64;
             end
         });
@@ -69,9 +65,9 @@ impl<'a> Written<'a> {
     }
 
     fn numbers(&self, writer: &mut ColumnsWriter<'_>, words: &mut Vec<u64>) -> io::Result<()> {
-        let first = self.all().next().map_or(0, |row| row.number);
-        let consecutive = (first..).zip(self.all()).take_while(|(number, row)| *number == row.number).count();
-        let others = || self.all().skip(consecutive).map(|row| row.number);
+        let first = self.relation.all().next().map_or(0, |row| row.number);
+        let consecutive = (first..).zip(self.relation.all()).take_while(|(number, row)| *number == row.number).count();
+        let others = || self.relation.all().skip(consecutive).map(|row| row.number);
         let mut last = first + consecutive as u64 - 1;
         let descends = others().any(|number| std::mem::replace(&mut last, number) > number);
         words.extend([first, consecutive as u64, u64::from(descends)]);
@@ -80,7 +76,7 @@ impl<'a> Written<'a> {
     }
 
     fn copies(&self, writer: &mut ColumnsWriter<'_>, words: &mut Vec<u64>) -> io::Result<()> {
-        let counts: Vec<u32> = self.all().map(|row| row.copies).collect();
+        let counts: Vec<u32> = self.relation.all().map(|row| row.copies).collect();
         let is_plain = |block: &[u32]| block.iter().all(|&copies| copies == 1);
         if is_plain(&counts) {
             words.push(option_word(None));
@@ -103,7 +99,7 @@ impl<'a> Written<'a> {
 
     /// The key of each row at a path.
     fn keys(&self, path: Path) -> Vec<u64> {
-        self.all().map(|row| self.key(path, &row).map_or(NO_KEY, |key| u64::from(key.number()))).collect()
+        self.relation.all().map(|row| self.key(path, &row).map_or(NO_KEY, |key| u64::from(key.number()))).collect()
     }
 
     fn key(&self, path: Path, row: &FoundRow<'_>) -> Option<Term> {
@@ -124,7 +120,7 @@ impl<'a> Written<'a> {
                     let keys = self.key(HEAD, &row).zip(self.key(path, &row));
                     keys.map_or(NO_KEY, |(head, key)| Key::pair(head, key).0)
                 };
-                let pairs: Vec<u64> = self.all().map(pair).collect();
+                let pairs: Vec<u64> = self.relation.all().map(pair).collect();
                 self.index(IndexedBy::HeadAnd(path), &Grouped::new(&pairs), writer, words)?;
                 words[count] += 1;
             }
@@ -134,9 +130,9 @@ impl<'a> Written<'a> {
 
     /// The paths of which an index is written.
     fn paths(&self) -> Vec<Path> {
-        let width = self.all().map(|row| row.terms.len()).max().unwrap_or(0).min(COLUMNS_INDEXED_MAX);
+        let width = self.relation.all().map(|row| row.terms.len()).max().unwrap_or(0).min(COLUMNS_INDEXED_MAX);
         let mut children = vec![0; width];
-        for row in self.all() {
+        for row in self.relation.all() {
             for (most, &term) in children.iter_mut().zip(row.terms) {
                 *most = self.terms.children(term).map_or(0, <[Term]>::len).min(COLUMNS_INDEXED_MAX).max(*most);
             }

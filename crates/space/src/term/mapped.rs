@@ -21,7 +21,7 @@ pub(crate) struct MappedTerms {
     parts: Vec<MappedPart>,
     resolve: ResolveHost,
     has_keys: bool,
-    kept: KeptAtoms,
+    pub(super) kept: KeptAtoms,
 }
 
 /// Terms whose numbers follow each other.
@@ -138,12 +138,8 @@ impl MappedTerms {
         }
     }
 
-    pub(super) fn keep(&self, term: Term, made: impl FnOnce() -> Atom) -> &Atom {
-        self.kept.keep(term, made)
-    }
-
     fn other(&self, term: Term, part: &MappedPart, at: usize) -> &Atom {
-        self.kept.get(term).unwrap_or_else(|| self.keep(term, || self.decoded(part, at)))
+        self.kept.get(term).unwrap_or_else(|| self.kept.keep(term, || self.decoded(part, at)))
     }
 
     #[cold]
@@ -263,7 +259,7 @@ impl MappedPart {
 const BLOCKS: usize = 1 << 12;
 
 /// The atoms that were made of terms, in blocks that are made when they are needed.
-struct KeptAtoms(Box<[OnceLock<Blocks>]>);
+pub(super) struct KeptAtoms(Box<[OnceLock<Blocks>]>);
 
 type Blocks = Box<[OnceLock<Block>]>;
 
@@ -278,7 +274,7 @@ impl KeptAtoms {
         blocks[place / BLOCK % BLOCKS].get()?[place % BLOCK].get()
     }
 
-    fn keep(&self, term: Term, made: impl FnOnce() -> Atom) -> &Atom {
+    pub(super) fn keep(&self, term: Term, made: impl FnOnce() -> Atom) -> &Atom {
         let place = term.0 as usize;
         let blocks = self.0[place / (BLOCK * BLOCKS)].get_or_init(|| (0..BLOCKS).map(|_| OnceLock::new()).collect());
         let block = blocks[place / BLOCK % BLOCKS].get_or_init(|| Box::new([const { OnceLock::new() }; BLOCK]));

@@ -642,7 +642,7 @@ impl<'a> TermPart<'a> {
     fn keep(self, term: Term, made: impl FnOnce() -> Atom) -> &'a Atom {
         match self {
             Self::Made(part) => part.keep(term, made),
-            Self::Mapped(part) => part.keep(term, made),
+            Self::Mapped(part) => part.kept.keep(term, made),
         }
     }
 

@@ -411,7 +411,7 @@ impl Compiler<'_, '_> {
 
     /// Whether a rule matches an expression as it stands, or may when its variables are bound.
     fn may_be_reduced(&mut self, atom: &Atom) -> bool {
-        let source = self.run.session.variables();
+        let source = self.run.session.program.variables();
         let body = Atom::Variable(source.fresh(names::asked()));
         let rule = Atom::expression([names::equal(), atom.clone(), body]);
         !self.run.space.query(&rule, source).is_empty()

@@ -125,7 +125,7 @@ impl Running<'_> {
         for (_, candidate) in found {
             for _ in 0..candidate.copies {
                 let mut slots = vec![None; candidate.names.len()];
-                let atom = instantiate(&candidate.atom, &mut slots, self.session.variables());
+                let atom = instantiate(&candidate.atom, &mut slots, self.session.program.variables());
                 match (arguments_of(&atom), atom.children()) {
                     (Some(arguments), Some([_, _, body])) => {
                         rules.push(self.as_asked((arguments.to_vec(), body.clone())));
@@ -142,7 +142,7 @@ impl Running<'_> {
     /// A rule as a query for it gives it: a variable that is its body has the name of what was asked.
     fn as_asked(&mut self, (mut arguments, body): Rule) -> Rule {
         let Atom::Variable(variable) = &body else { return (arguments, body) };
-        let asked = Atom::Variable(self.session.variables().fresh(names::asked()));
+        let asked = Atom::Variable(self.session.program.variables().fresh(names::asked()));
         arguments.iter_mut().for_each(|argument| *argument = substitute(argument, variable, &asked));
         (arguments, asked)
     }
@@ -151,7 +151,7 @@ impl Running<'_> {
     fn rules_of_open(&mut self, function: u32, atom: &Atom) -> Option<Vec<Rule>> {
         let found = self.m.code.functions[function as usize];
         let asked = self.rules_asked(found.head, found.arguments)?;
-        let mut unifier = Unifier::under(Bindings::default(), self.session.variables());
+        let mut unifier = Unifier::under(Bindings::default(), self.session.program.variables());
         if !unifier.unify(&asked.rule, atom) {
             return Some(Vec::new());
         }

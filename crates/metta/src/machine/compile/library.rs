@@ -36,7 +36,7 @@ impl Compiler<'_, '_> {
         if !space.is_same(&self.run.space) || !self.run.agrees_statically(atom_type, type_id) {
             return false;
         }
-        let result = Atom::Variable(self.run.session.variables().fresh(&Symbol::new("result")));
+        let result = Atom::Variable(self.run.session.program.variables().fresh(&Symbol::new("result")));
         let evaluated = [Atom::symbol("metta"), goal.clone(), names::undefined(), Atom::from(space)];
         let returned = Atom::expression([Atom::symbol(names::RETURN), result.clone()]);
         let chain = [Atom::symbol("chain"), Atom::expression(evaluated), result, returned];

@@ -343,7 +343,7 @@ impl Running<'_> {
     /// All rules of a head, however many there are. `None` as well if the caller has given up.
     fn all_rules_of(&mut self, head: Ref, count: Slot, should_stop: ShouldStop<'_>) -> Option<Vec<Rule>> {
         let asked = self.rules_asked(head, count)?;
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         if head == super::words::COMPOUND {
             let is_ruled = match self.m.type_cache.compound_ruled.get(&count) {
                 Some(&known) => known,
@@ -375,7 +375,7 @@ impl Running<'_> {
         if head.tag() != super::words::SYMBOL {
             return None;
         }
-        let source = self.session.variables();
+        let source = self.session.program.variables();
         let head = match head == super::words::COMPOUND {
             true => Atom::Variable(source.fresh(names::asked())),
             false => Atom::Symbol(self.m.values.symbol_of(head).clone()),
@@ -696,7 +696,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     /// A return point of a native function with these arguments.
     fn native_return_point(&mut self, dst: Slot, arguments: &[&Atom]) -> u32 {
-        let last = self.run.session.variables().last();
+        let last = self.run.session.program.variables().last();
         let is_as_written = arguments.iter().all(|argument| self.is_same(argument));
         self.run.take_numbers_from(last);
         let index = self.return_point(dst, None);

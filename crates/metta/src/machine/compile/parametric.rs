@@ -169,7 +169,7 @@ impl Compiler<'_, '_> {
 
     /// What variables are if two types agree in one way.
     fn agreed(&mut self, formal: &Atom, actual: &Atom, bindings: &Bindings) -> Option<Bindings> {
-        let mut found = types::agree(formal, actual, bindings, self.run.session.variables());
+        let mut found = types::agree(formal, actual, bindings, self.run.session.program.variables());
         found.pop().filter(|_| found.is_empty())
     }
 
@@ -223,7 +223,7 @@ impl Compiler<'_, '_> {
                 value @ (Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_) | Grounded::State(_)),
             ) => types::grounded_type(value),
             Atom::Symbol(_) => {
-                let found = types::types_of(&self.run.space, argument, self.run.session.variables());
+                let found = types::types_of(&self.run.space, argument, self.run.session.program.variables());
                 let [only] = found.as_slice() else { return None };
                 only.atom.clone()
             }
