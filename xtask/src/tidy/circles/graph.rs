@@ -16,7 +16,7 @@ pub(super) type Arrows = BTreeMap<(String, String), BTreeSet<String>>;
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place<'c> {
+pub(super) enum Place<'c> {
     Module(ModuleId),
     /// Something that this file defines.
     File(&'c str),
@@ -25,6 +25,15 @@ enum Place<'c> {
 
 /// The arrows of the package in a folder: of its library, its program and those in `src/bin`.
 pub(super) fn arrows(tree: &Tree, package: &str) -> Arrows {
+    let mut arrows = Arrows::new();
+    for root in roots(tree, package) {
+        add_arrows(&Crate::read(tree, &root), &mut arrows);
+    }
+    arrows
+}
+
+/// The root files of the package in a folder.
+pub(super) fn roots(tree: &Tree, package: &str) -> Vec<String> {
     let source = format!("{package}/src/");
     let is_root = |path: &str| {
         let file = &path[source.len()..];
@@ -32,11 +41,7 @@ pub(super) fn arrows(tree: &Tree, package: &str) -> Arrows {
         matches!(file, "lib.rs" | "main.rs")
             || program.is_some_and(|name| !name.contains('/') || name.ends_with("/main.rs"))
     };
-    let mut arrows = Arrows::new();
-    for (root, _) in tree.under(&source, ".rs").filter(|(path, _)| is_root(path)) {
-        add_arrows(&Crate::read(tree, root), &mut arrows);
-    }
-    arrows
+    tree.under(&source, ".rs").filter(|(path, _)| is_root(path)).map(|(path, _)| path.to_owned()).collect()
 }
 
 fn add_arrows(found: &Crate, arrows: &mut Arrows) {
@@ -55,7 +60,7 @@ fn add_arrows(found: &Crate, arrows: &mut Arrows) {
 
 impl Crate {
     /// Whether a file is that of a module below the module of another file.
-    fn is_below(&self, file: &str, upper: &str) -> bool {
+    pub(super) fn is_below(&self, file: &str, upper: &str) -> bool {
         let mut above = self.modules.iter().find(|module| module.file == file).and_then(|module| module.parent);
         while let Some(id) = above {
             if self.modules[id].file == upper {
@@ -68,7 +73,7 @@ impl Crate {
 
     /// What a path leads to, as seen from a module, and the word of it that names that. `is_whole`: nothing of the path
     /// follows. `asked` is what is being looked for already: imports may go in circles.
-    fn resolve<'c>(
+    pub(super) fn resolve<'c>(
         &'c self,
         from: ModuleId,
         path: &'c [String],

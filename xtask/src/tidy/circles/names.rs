@@ -9,6 +9,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Item, Lit, Meta, UseTree};
 
+use super::calls::{Impl, Struct};
+use super::conditions::is_for_tests;
 use crate::tidy::tree::Tree;
 
 /// The number of a module in [`Crate::modules`]; the root is the first.
@@ -31,6 +33,9 @@ pub(super) struct Module {
     pub(super) imports: Vec<Import>,
     /// The paths in its code, first words of a length of one included.
     pub(super) paths: BTreeSet<Vec<String>>,
+    pub(super) structs: Vec<Struct>,
+    /// Its methods, and its functions.
+    pub(super) impls: Vec<Impl>,
 }
 
 /// A name that `use` brings into a module.
@@ -95,7 +100,14 @@ impl Crate {
                 self.modules[0].items.insert(name, file);
             }
         }
-        Names { module: &mut self.modules[id], is_within: false }.visit_item(item);
+        let module = &mut self.modules[id];
+        match item {
+            Item::Struct(item) => module.structs.push(Struct::of(item)),
+            Item::Impl(item) => module.impls.extend(Impl::of(item)),
+            Item::Fn(item) => module.impls.push(Impl::of_function(item)),
+            _ => {}
+        }
+        Names { module, is_within: false }.visit_item(item);
     }
 }
 
@@ -111,24 +123,6 @@ fn file_of(tree: &Tree, file: &str, folder: &str, name: &str, attributes: &[Attr
     let inner = format!("{folder}/{name}");
     let usual = [(format!("{inner}.rs"), inner.clone()), (format!("{inner}/mod.rs"), inner)];
     named.into_iter().chain(usual).find(|(file, _)| tree.source(file).is_some())
-}
-
-fn is_for_tests(attributes: &[Attribute]) -> bool {
-    let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
-    conditions.filter_map(|attribute| attribute.meta.require_list().ok()).any(|list| needs_test(list.tokens.clone()))
-}
-
-/// Whether a condition is `test`, or `all(…)` with that in it.
-fn needs_test(condition: TokenStream) -> bool {
-    let tokens: Vec<TokenTree> = condition.into_iter().collect();
-    tokens.iter().enumerate().any(|(at, token)| match token {
-        TokenTree::Ident(word) => word == "test",
-        TokenTree::Group(group) => {
-            let is_all = at > 0 && matches!(&tokens[at - 1], TokenTree::Ident(word) if word == "all");
-            is_all && needs_test(group.stream())
-        }
-        _ => false,
-    })
 }
 
 fn attributes(item: &Item) -> &[Attribute] {
