@@ -122,9 +122,9 @@ impl State {
 
     fn forget_saved(&mut self) {
         let Work { saved, .. } = &mut self.work;
+        saved.places().for_each(|slot| self.hash.note(slot));
         for (slot, before) in saved.pages.drain(..) {
             saved.is_saved[slot as usize] = false;
-            self.hash.note(slot);
             if let Some(bytes) = before.bytes {
                 self.buffers.give(bytes);
             }
@@ -135,6 +135,7 @@ impl State {
     /// Puts everything back that was saved.
     fn undo(&mut self) {
         let Work { saved, .. } = &mut self.work;
+        saved.places().for_each(|slot| self.hash.note(slot));
         for (slot, ran) in saved.ran.drain(..).rev() {
             if let Some(derivation) = &mut self.nodes[slot as usize].derivation {
                 derivation.ran = ran;
@@ -148,7 +149,6 @@ impl State {
         }
         for (slot, before) in saved.pages.drain(..) {
             saved.is_saved[slot as usize] = false;
-            self.hash.note(slot);
             if let Some(bytes) = std::mem::replace(self.pages.at_mut(slot), before).bytes {
                 self.buffers.give(bytes);
             }

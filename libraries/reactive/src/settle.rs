@@ -117,9 +117,7 @@ impl State {
             self.add_derived();
         }
         if self.options.is_hashed {
-            for (slot, _) in &self.work.saved.pages {
-                self.hash.note(*slot);
-            }
+            self.work.saved.places().for_each(|slot| self.hash.note(slot));
             let hash = self.hash.get(&self.pages, &self.nodes);
             add_hash(&mut self.work.frame, hash);
         }

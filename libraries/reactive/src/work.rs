@@ -45,6 +45,12 @@ impl Saved {
         }
     }
 
+    /// The places of which the hash of the state may be another one now: of pages that were touched, and of those that are derived in another
+    /// way, which may hold the bytes that they held before.
+    pub(crate) fn places(&self) -> impl Iterator<Item = u32> {
+        self.pages.iter().map(|(slot, _)| *slot).chain(self.nodes.iter().map(|(slot, _)| *slot))
+    }
+
     /// Whether a place was touched.
     pub(crate) fn has(&self, slot: u32) -> bool {
         self.is_saved.get(slot as usize).is_some_and(|&is_saved| is_saved)

@@ -278,3 +278,24 @@ fn a_commit_that_is_longer_than_a_frame_is_cut_and_put_together() {
     assert_eq!((opened.epoch(), opened.state_hash()), (3, hash));
     assert_eq!(write(&mut opened, short, b"and then").epoch, 4);
 }
+
+/// The hash was that of the old derivation if the page held the same bytes as before.
+#[test]
+fn a_page_that_is_derived_in_another_way_changes_the_hash() {
+    let (mut state, disk) = logged();
+    let (one, other) = (create(&mut state, &[0]), create(&mut state, &[0]));
+    let page = derive(&mut state, 1, sum(), &[one]);
+    let before = state.state_hash();
+    let mut transaction = Transaction::new();
+    transaction.rederive(page, sum(), [other]);
+    state.commit(&transaction).unwrap();
+    assert_eq!(state.read(page), Some(&[0][..]));
+    assert_ne!(state.state_hash(), before);
+    state.checkpoint().unwrap();
+    assert_eq!(state.verify().unwrap().problems.len(), 0);
+    let hash = state.state_hash();
+    drop(state);
+    let (mut opened, warnings) = State::open(disk, functions(), Options::default()).unwrap();
+    assert!(warnings.is_empty(), "{warnings:?}");
+    assert_eq!(opened.state_hash(), hash);
+}

@@ -25,7 +25,7 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         3 => bytes().prop_map(Action::Create),
         4 => (1..40_usize, any::<u8>(), from()).prop_map(|(length, function, from)| Action::Derive { length, function, from }),
-        1 => (any::<u16>(), any::<u8>(), from()).prop_map(|(page, function, from)| Action::Rederive { page, function, from }),
+        4 => (any::<u16>(), any::<u8>(), from()).prop_map(|(page, function, from)| Action::Rederive { page, function, from }),
         1 => any::<u16>().prop_map(Action::Delete),
         6 => (any::<u16>(), 0..12_usize, bytes()).prop_map(|(page, offset, bytes)| Action::Write { page, offset, bytes }),
         1 => (any::<u16>(), any::<u8>()).prop_map(|(page, byte)| Action::Masked { page, byte }),
@@ -270,12 +270,12 @@ fn held(snapshot: &Snapshot) -> BTreeMap<PageId, Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn a_state_holds_what_deriving_everything_anew_gives(
         transactions in prop::collection::vec(prop::collection::vec(action(), 0..8), 1..25),
-        checkpoint_after in 0..30_usize,
+        checkpoints in prop::collection::vec(any::<bool>(), 25),
     ) {
         let disk = Arc::new(MemoryDisk::new());
         let options = Options::default().check_functions(true).log_hashes(true);
@@ -287,18 +287,21 @@ proptest! {
             if pair.state.epoch() > past[past.len() - 1].epoch() {
                 past.push(pair.state.snapshot());
             }
-            if number == checkpoint_after {
+            if checkpoints[number] {
                 pair.state.checkpoint().unwrap();
             }
         }
         for snapshot in &past {
             prop_assert_eq!(held(&pair.state.at(snapshot.epoch()).unwrap()), held(snapshot));
         }
+        // Each checkpoint is loaded, which hashes all its pages anew, and compared with the commits up to there.
+        let found = pair.state.verify().unwrap();
+        prop_assert!(found.is_sound(), "{:?}", found.problems);
         let hash = pair.state.state_hash();
         let pages: BTreeSet<PageId> = pair.state.pages().collect();
         drop(pair.state);
         let (mut opened, warnings) = State::open(disk, functions(), options).unwrap();
-        prop_assert!(warnings.is_empty());
+        prop_assert!(warnings.is_empty(), "{:?}", warnings);
         prop_assert_eq!((opened.state_hash(), opened.pages().collect::<BTreeSet<_>>()), (hash, pages));
     }
 }
