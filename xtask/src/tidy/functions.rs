@@ -4,13 +4,21 @@
 //! is there: a listed function that got shorter has its number lowered, or its line removed. [`LISTED_MAX`] is the
 //! length of the list, so that adding a line means raising a number in this file, which a reviewer will see.
 //!
-//! A length runs from the line with `fn` to the line with the closing brace.
+//! A length runs from the line with `fn` to the line with the closing brace. One `match` in it is not counted if it names every case: no arm
+//! takes what the others leave, so the compiler finds a case that was forgotten, and each arm has at most [`ARM_LINES_MAX`] lines. An
+//! instruction loop and a renderer are such functions: in pieces they would hand each other what is left.
+
+use std::collections::HashMap;
 
 use super::Finding;
 use super::rust::{self, Source};
 use super::tree::Tree;
+use syn::Pat;
+use syn::visit::{self, Visit};
 
 const LINES_MAX: usize = 70;
+/// The longest arm of a `match` that is not counted.
+const ARM_LINES_MAX: usize = 12;
 /// How many lines the list has. Lower it when the list shrinks; never raise it.
 const LISTED_MAX: usize = 0;
 const LIST: &str = "xtask/long-functions.txt";
@@ -80,12 +88,73 @@ fn list(text: &str) -> (Vec<Function>, Vec<Finding>) {
     (entries, found)
 }
 
-/// Every function with a body.
+/// Every function with a body, with the lines that count.
 fn functions(path: &str, source: &Source) -> Vec<Function> {
+    let mut matches = WholeMatches::default();
+    source.file.iter().for_each(|file| matches.visit_file(file));
     let functions = source.functions().into_iter();
     functions
-        .map(|rust::Function { name, line, lines }| Function { path: path.to_owned(), name, lines, line })
+        .map(|rust::Function { name, line, lines }| {
+            let lines = lines - matches.lines.get(&line).copied().unwrap_or(0);
+            Function { path: path.to_owned(), name, lines, line }
+        })
         .collect()
+}
+
+/// Finds in each function the longest `match` that names every case.
+#[derive(Default)]
+struct WholeMatches {
+    /// Where the function at hand begins.
+    function: usize,
+    /// The lines of that `match`, by the line of its function.
+    lines: HashMap<usize, usize>,
+}
+
+impl WholeMatches {
+    fn within(&mut self, keyword: proc_macro2::Span, visit: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.function, keyword.start().line);
+        visit(self);
+        self.function = outer;
+    }
+}
+
+impl<'ast> Visit<'ast> for WholeMatches {
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.within(item.sig.fn_token.span, |found| visit::visit_item_fn(found, item));
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.within(item.sig.fn_token.span, |found| visit::visit_impl_item_fn(found, item));
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        self.within(item.sig.fn_token.span, |found| visit::visit_trait_item_fn(found, item));
+    }
+
+    fn visit_expr_match(&mut self, found: &'ast syn::ExprMatch) {
+        let end = found.brace_token.span.close().end().line;
+        // An arm is measured from its arrow to the next one.
+        let arrows = found.arms.iter().map(|arm| arm.fat_arrow_token.spans[0].start().line);
+        let ends = arrows.clone().skip(1).chain([end]);
+        let are_short = arrows.zip(ends).all(|(arrow, end)| end - arrow <= ARM_LINES_MAX);
+        if are_short && !found.arms.iter().any(|arm| takes_the_rest(&arm.pat)) {
+            let longest = self.lines.entry(self.function).or_default();
+            *longest = (*longest).max(end - found.match_token.span.start().line + 1);
+        }
+        visit::visit_expr_match(self, found);
+    }
+}
+
+/// Whether a pattern is `_`, or a name for whatever comes.
+fn takes_the_rest(pattern: &Pat) -> bool {
+    match pattern {
+        Pat::Wild(_) => true,
+        // A name in upper case is a constant or a variant.
+        Pat::Ident(name) => name.subpat.is_none() && !name.ident.to_string().starts_with(char::is_uppercase),
+        Pat::Or(either) => either.cases.iter().any(takes_the_rest),
+        Pat::Paren(inner) => takes_the_rest(&inner.pat),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +179,25 @@ mod tests {
             check_with("# note\na.rs big 80", 20)[0].contains("long-functions.txt:2: fn big of a.rs is short or gone")
         );
         assert!(check_with("a.rs big", 20)[0].contains("expected `PATH NAME LINES`"));
+    }
+
+    #[test]
+    fn one_match_that_names_every_case_is_not_counted() {
+        let of = |last: &str, arm: usize| {
+            let arms: String = (0..80).map(|number| format!("        A::B{number} => one(),\n")).collect();
+            let long = "            step();\n".repeat(arm - 2);
+            let text = format!(
+                "fn run() {{\n    match a {{\n{arms}        A::Long => {{\n{long}        }}\n{last}    }}\n}}\n"
+            );
+            check(&Tree::of(&[("a.rs", &text)])).len()
+        };
+        assert_eq!(of("", 12), 0);
+        assert_eq!(of("", 13), 1, "an arm is long");
+        assert_eq!(of("        _ => two(),\n", 3), 1, "an arm takes the rest");
+        assert_eq!(of("        A::C | other => two(),\n", 3), 1);
+        assert_eq!(of("        A::C | Self::D { .. } => two(),\n", 3), 0);
+        let two = format!("fn run() {{\n{0}{0}}}\n", format!("match a {{\n{}}}\n", "A => 1,\n".repeat(80)));
+        assert_eq!(check(&Tree::of(&[("a.rs", &two)])).len(), 1, "two of them");
     }
 
     #[test]

@@ -481,10 +481,11 @@ impl Running<'_> {
     }
 
     /// What is at a return point of the frame at hand is an alternative to what follows.
-    pub(super) fn begin_alternative(&mut self, return_point: u32) {
+    pub(super) fn begin_alternative(&mut self, return_point: u32) -> Result<(), Halt> {
         let base = self.m.frames.base;
         let top = self.m.frame_end(base, return_point);
         self.m.push_choice(base, top, ChoiceKind::Alternative { return_point });
+        Ok(())
     }
 
     /// Begins to collect results.

@@ -473,8 +473,10 @@ impl<'a> Listing<'a> {
         }
     }
 
+    /// An instruction with what it takes and gives.
     fn instruction(&self, instruction: Instruction) -> String {
         let slot = |slot| self.slot(slot);
+        let first = |at: Slot| at + HEADER as Slot;
         match instruction {
             Instruction::Load { dst, value } => format!("load {} -> {}", self.leaf(value), slot(dst)),
             Instruction::Move { dst, src } => format!("move {} -> {}", slot(src), slot(dst)),
@@ -511,15 +513,6 @@ impl<'a> Listing<'a> {
             Instruction::Commit => "commit".to_owned(),
             Instruction::EnterRule { .. } => "enter-rule".to_owned(),
             Instruction::Take { dst } => format!("take -> {}", slot(dst)),
-            matching => {
-                self.matching(matching).or_else(|| self.calling(matching)).unwrap_or_else(|| self.computing(matching))
-            }
-        }
-    }
-
-    fn matching(&self, instruction: Instruction) -> Option<String> {
-        let slot = |slot| self.slot(slot);
-        Some(match instruction {
             Instruction::MatchLeaf { slot: matched, leaf, or } => {
                 format!("match {} = {}{}", slot(matched), self.leaf(leaf), self.or(or))
             }
@@ -542,14 +535,6 @@ impl<'a> Listing<'a> {
             Instruction::GuardSame { left, right, or } => {
                 format!("guard {} and {} have one type{}", slot(left), slot(right), self.or(or))
             }
-            _ => return None,
-        })
-    }
-
-    fn calling(&self, instruction: Instruction) -> Option<String> {
-        let slot = |slot| self.slot(slot);
-        let first = |at: Slot| at + HEADER as Slot;
-        Some(match instruction {
             Instruction::ReturnLeaf { slot: value, is_number } => {
                 format!("return-leaf {}{}", slot(value), if is_number { " if it is a number" } else { "" })
             }
@@ -609,13 +594,6 @@ impl<'a> Listing<'a> {
             Instruction::Alternative { return_point } => {
                 format!("alternative at {}", self.place(self.m.return_point(return_point).pc))
             }
-            _ => return self.collecting(instruction),
-        })
-    }
-
-    fn collecting(&self, instruction: Instruction) -> Option<String> {
-        let slot = |slot| self.slot(slot);
-        Some(match instruction {
             Instruction::Transact { slot: begun, return_point } => {
                 format!("transact {}{}", slot(begun), self.return_point(return_point))
             }
@@ -631,13 +609,6 @@ impl<'a> Listing<'a> {
                 Wanted::Number => format!("collect-number {}{}", slot(begun), self.return_point(return_point)),
             },
             Instruction::Collected { begun, slot: value } => format!("collected {}, {}", slot(begun), slot(value)),
-            _ => return self.marking(instruction),
-        })
-    }
-
-    fn marking(&self, instruction: Instruction) -> Option<String> {
-        let slot = |slot| self.slot(slot);
-        Some(match instruction {
             Instruction::NoteUnbound { slot: value, dst } => format!("note-unbound {} -> {}", slot(value), slot(dst)),
             Instruction::KeepUnbound { flag, slot: value, dst } => {
                 format!("keep-unbound {}, {} -> {}", slot(flag), slot(value), slot(dst))
@@ -650,18 +621,6 @@ impl<'a> Listing<'a> {
             Instruction::MarkNormalForm { slot: value } => format!("mark-normal-form {}", slot(value)),
             Instruction::Body { slot: value, type_id, .. } => format!("body {}{}", slot(value), self.as_type(type_id)),
             Instruction::NameVariable { slot: value, .. } => format!("name {}", slot(value)),
-            _ => return None,
-        })
-    }
-
-    /// An instruction that makes a value of two others.
-    fn made_of_two(&self, lowering: Lowering, left: &str, right: &str, return_point: u32) -> String {
-        format!("{} {left} {} {right}{}", word(lowering), name_of(lowering), self.return_point(return_point))
-    }
-
-    fn computing(&self, instruction: Instruction) -> String {
-        let slot = |slot| self.slot(slot);
-        match instruction {
             Instruction::Arithmetic { operation, left, right, return_point } => {
                 self.made_of_two(Lowering::Arithmetic(operation), &slot(left), &slot(right), return_point)
             }
@@ -696,14 +655,6 @@ impl<'a> Listing<'a> {
                     self.leaf(right)
                 )
             }
-            other => self.listing(other).unwrap_or_else(|| self.reducing(other)),
-        }
-    }
-
-    /// Instructions on lists, states and spaces.
-    fn listing(&self, instruction: Instruction) -> Option<String> {
-        let slot = |slot| self.slot(slot);
-        Some(match instruction {
             Instruction::Cons { head, tail, dst, or } => {
                 format!("cons {} {} -> {}{}", slot(head), slot(tail), slot(dst), self.or(or))
             }
@@ -767,22 +718,6 @@ impl<'a> Listing<'a> {
                 let filters = self.filters(query);
                 format!("{}-some {}{filters}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
             }
-            _ => return None,
-        })
-    }
-
-    /// How many tests a query makes of its answers, if any.
-    fn filters(&self, query: u32) -> String {
-        match self.m.code.queries[query as usize].filters.filters.len() {
-            0 => String::new(),
-            count => format!(", filters {count}"),
-        }
-    }
-
-    /// Minimal MeTTa.
-    fn reducing(&self, instruction: Instruction) -> String {
-        let slot = |slot| self.slot(slot);
-        match instruction {
             Instruction::ReserveFrame { .. } => "reserve-frame".to_owned(),
             Instruction::Leave { slot: value, type_id, .. } | Instruction::LeaveKnown { slot: value, type_id, .. } => {
                 format!("leave {}{}", slot(value), self.as_type(type_id))
@@ -817,7 +752,19 @@ impl<'a> Listing<'a> {
             Instruction::TailInterpret { slot: value, type_id } => {
                 format!("tail-interpret {}{}", slot(value), self.as_type(type_id))
             }
-            other => unreachable!("{other:?} has a text above"),
+        }
+    }
+
+    /// An instruction that makes a value of two others.
+    fn made_of_two(&self, lowering: Lowering, left: &str, right: &str, return_point: u32) -> String {
+        format!("{} {left} {} {right}{}", word(lowering), name_of(lowering), self.return_point(return_point))
+    }
+
+    /// How many tests a query makes of its answers, if any.
+    fn filters(&self, query: u32) -> String {
+        match self.m.code.queries[query as usize].filters.filters.len() {
+            0 => String::new(),
+            count => format!(", filters {count}"),
         }
     }
 

@@ -5,11 +5,11 @@
 //! 2. Code notes with `note-unbound` what is unbound when an expression begins, and asks with `keep-unbound` when its turn comes. What is
 //!    evaluated without code has a slot with a bit for each child, or an expression of such words.
 
-use super::Running;
 use super::code::Slot;
 use super::evaluate::HELD;
 use super::words::raw;
 use super::words::{FALSE, TRUE};
+use super::{Halt, Running};
 use region::{Full, Ref, tag};
 use std::ops::Range;
 
@@ -18,18 +18,19 @@ const IN_A_WORD: usize = 24;
 
 impl Running<'_> {
     /// Notes whether a slot holds an unbound variable.
-    pub(super) fn note_unbound(&mut self, slot: Slot, dst: Slot) {
+    pub(super) fn note_unbound(&mut self, slot: Slot, dst: Slot) -> Result<(), Halt> {
         let is_unbound = self.m.read(slot).tag() == tag::VARIABLE;
-        self.m.set_slot(dst, if is_unbound { TRUE } else { FALSE });
+        self.m.put(dst, if is_unbound { TRUE } else { FALSE })
     }
 
     /// Gives what a variable stands for that was unbound then, and leaves out its evaluation.
-    pub(super) fn keep_unbound(&mut self, flag: Slot, slot: Slot, dst: Slot) {
+    pub(super) fn keep_unbound(&mut self, flag: Slot, slot: Slot, dst: Slot) -> Result<(), Halt> {
         if self.m.read(flag) == TRUE {
             let value = self.m.read(slot);
             self.m.set_slot(dst, value);
             self.m.frames.pc += 1;
         }
+        Ok(())
     }
 
     /// Notes which children of an expression are unbound variables.

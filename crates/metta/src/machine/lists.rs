@@ -4,7 +4,7 @@
 //! that the rest of a list is not evaluated element by element each time it is taken.
 
 use super::choices::Destination;
-use super::code::{Instruction, Slot};
+use super::code::{Pc, Slot};
 use super::types::HeadKind;
 use super::values::Values;
 use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
@@ -42,68 +42,59 @@ pub(super) struct RuleHeads {
 }
 
 impl Running<'_> {
-    pub(super) fn list_instruction(&mut self, instruction: Instruction) -> Result<(), Halt> {
-        match instruction {
-            Instruction::Cons { head, tail, dst, or } => self.cons(head, tail, dst, or),
-            Instruction::Decons { slot, dst, or } => self.decons(slot, dst, or),
-            Instruction::Head { slot, dst, or } => {
-                let list = self.list(slot)?;
-                match list.and_then(|list| self.m.values.heap.children(list).first().copied()) {
-                    Some(head) => self.m.set_slot(dst, head),
-                    None => self.m.frames.pc = or,
-                }
-                Ok(())
+    pub(super) fn list_tail(&mut self, slot: Slot, dst: Slot, or: Pc) -> Result<(), Halt> {
+        match self.list(slot)?.filter(|&list| self.m.values.heap.length(list) > 0) {
+            Some(list) => {
+                let tail = self.tail(list)?;
+                self.m.set_slot(dst, tail);
+                self.made_list(tail);
             }
-            Instruction::Tail { slot, dst, or } => {
-                match self.list(slot)?.filter(|&list| self.m.values.heap.length(list) > 0) {
-                    Some(list) => {
-                        let tail = self.tail(list)?;
-                        self.m.set_slot(dst, tail);
-                        self.made_list(tail);
-                    }
-                    None => self.m.frames.pc = or,
-                }
-                Ok(())
-            }
-            Instruction::Size { slot, dst, or } => {
-                let size = self.list(slot)?.and_then(|list| small(self.m.values.heap.length(list) as i64));
-                match size {
-                    Some(size) => self.m.set_slot(dst, size),
-                    None => self.m.frames.pc = or,
-                }
-                Ok(())
-            }
-            Instruction::Element { slot, index, dst, or } => {
-                let (list, index) = (self.list(slot)?, self.m.read(index));
-                let position = if is_small(index) { usize::try_from(word(index)).ok() } else { None };
-                let element =
-                    list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
-                match element {
-                    // What a native function comes to is run if it is code.
-                    Some(element)
-                        if element != NOT_REDUCIBLE && !self.m.is_error(element) && !self.is_code(element, true)? =>
-                    {
-                        self.m.set_slot(dst, element)
-                    }
-                    _ => self.m.frames.pc = or,
-                }
-                Ok(())
-            }
-            Instruction::Next { list, index, dst, or } => self.next(list, index, dst, or),
-            Instruction::Substitute { template, variables, values, count, dst, renames } => {
-                let read = |first: Slot| (first..first + count).map(|slot| self.m.read(slot)).collect::<Vec<_>>();
-                let (variables, values, template) = (read(variables), read(values), self.m.read(template));
-                let made = self.substitute(template, &variables, &values, renames)?;
-                self.m.put(dst, made)
-            }
-            Instruction::Gathered { slot, dst } => self.gathered(slot, dst),
-            Instruction::LeaveList { slot } => self.leave_list(slot),
-            other => unreachable!("{other:?} is run elsewhere"),
+            None => self.m.frames.pc = or,
         }
+        Ok(())
+    }
+
+    pub(super) fn size(&mut self, slot: Slot, dst: Slot, or: Pc) -> Result<(), Halt> {
+        let size = self.list(slot)?.and_then(|list| small(self.m.values.heap.length(list) as i64));
+        match size {
+            Some(size) => self.m.set_slot(dst, size),
+            None => self.m.frames.pc = or,
+        }
+        Ok(())
+    }
+
+    pub(super) fn element(&mut self, slot: Slot, index: Slot, dst: Slot, or: Pc) -> Result<(), Halt> {
+        let (list, index) = (self.list(slot)?, self.m.read(index));
+        let position = if is_small(index) { usize::try_from(word(index)).ok() } else { None };
+        let element = list.zip(position).and_then(|(list, at)| self.m.values.heap.children(list).get(at).copied());
+        match element {
+            // What a native function comes to is run if it is code.
+            Some(element)
+                if element != NOT_REDUCIBLE && !self.m.is_error(element) && !self.is_code(element, true)? =>
+            {
+                self.m.set_slot(dst, element)
+            }
+            _ => self.m.frames.pc = or,
+        }
+        Ok(())
+    }
+
+    /// Puts the values of some slots in the place of the variables of others.
+    pub(super) fn substitute_slots(
+        &mut self,
+        template: Slot,
+        (variables, values, count): (Slot, Slot, Slot),
+        dst: Slot,
+        renames: bool,
+    ) -> Result<(), Halt> {
+        let read = |first: Slot| (first..first + count).map(|slot| self.m.read(slot)).collect::<Vec<_>>();
+        let (variables, values, template) = (read(variables), read(values), self.m.read(template));
+        let made = self.substitute(template, &variables, &values, renames)?;
+        self.m.put(dst, made)
     }
 
     /// The expression that a slot holds.
-    fn list(&mut self, slot: Slot) -> Result<Option<Ref>, Halt> {
+    pub(super) fn list(&mut self, slot: Slot) -> Result<Option<Ref>, Halt> {
         let value = self.m.read(slot);
         if value.is_expression() {
             return Ok(Some(value));
@@ -121,7 +112,7 @@ impl Running<'_> {
         Ok(made)
     }
 
-    fn cons(&mut self, head: Slot, tail: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
+    pub(super) fn cons(&mut self, head: Slot, tail: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
         let Some(tail) = self.list(tail)? else {
             self.m.frames.pc = or;
             return Ok(());
@@ -154,7 +145,7 @@ impl Running<'_> {
         }
     }
 
-    fn decons(&mut self, slot: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
+    pub(super) fn decons(&mut self, slot: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
         match self.list(slot)?.filter(|&list| self.m.values.heap.length(list) > 0) {
             Some(list) => {
                 let head = self.m.values.heap.child(list, 0);
@@ -169,7 +160,7 @@ impl Running<'_> {
     }
 
     /// The next element of a loop.
-    fn next(&mut self, list: Slot, index: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
+    pub(super) fn next(&mut self, list: Slot, index: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
         let position = self.m.slot(index).payload() as usize;
         let elements = self.list(list)?.expect("a loop goes over an expression");
         // An interned list is opened once.
@@ -185,7 +176,7 @@ impl Running<'_> {
     }
 
     /// `(last (before (… ())))` as a list.
-    fn gathered(&mut self, slot: Slot, dst: Slot) -> Result<(), Halt> {
+    pub(super) fn gathered(&mut self, slot: Slot, dst: Slot) -> Result<(), Halt> {
         let mut found = Vec::new();
         let mut rest = self.m.read(slot);
         while let &[last, before] = self.m.values.heap.children(rest) {
@@ -199,7 +190,7 @@ impl Running<'_> {
     }
 
     /// A list of evaluated children is the result of the frame at hand, unless it is a call.
-    fn leave_list(&mut self, slot: Slot) -> Result<(), Halt> {
+    pub(super) fn leave_list(&mut self, slot: Slot) -> Result<(), Halt> {
         let list = self.m.read(slot);
         let head = self.m.values.heap.children(list).first().map(|&head| self.m.values.heap.walk(head));
         if head.is_none_or(|head| head.tag() == tag::VARIABLE) {

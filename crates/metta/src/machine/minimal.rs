@@ -4,11 +4,11 @@
 //! included, and nothing is collected. The caller's frame then moves above what choices need (`Own`).
 
 use super::choices::Destination;
-use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
+use super::code::{HEADER, OPEN, REDUCE, Slot, TypeId};
 use super::collected::CollectedResults;
 use super::unify::Unified;
 use super::values::{LOOKS_BETWEEN_LIMITS, Scope};
-use super::words::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, TERM, TRUE, plain};
+use super::words::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, TERM, plain};
 use super::{Halt, Machine, Reason, Running};
 use crate::instructions::is_instruction_name;
 use crate::interpreter::Task;
@@ -19,61 +19,15 @@ use rustc_hash::FxHashMap;
 use space::{Atom, Bindings, Met, Solution, Symbol, Unifier, variables};
 
 impl Running<'_> {
-    pub(super) fn minimal_instruction(&mut self, instruction: Instruction) -> Result<(), Halt> {
-        match instruction {
-            Instruction::ReserveFrame { at, slots } => self.own(at, slots),
-            Instruction::Leave { slot, type_id, call, function } => {
-                self.leave(slot, type_id, call, |running, call| running.leaves_unchanged(function, call))
-            }
-            Instruction::LeaveKnown { slot, type_id, call, came } => {
-                self.leave(slot, type_id, call, |running, _| Ok(running.m.slot(came) == TRUE))
-            }
-            Instruction::Reduct { slot } => {
-                let value = self.m.read(slot);
-                if self.is_code(value, true)? {
-                    self.interpret(value, Destination::Frame, Task::Minimal)
-                } else {
-                    self.give(value)
-                }
-            }
-            Instruction::Reduce { slot, return_point } => self.reduce(slot, return_point),
-            Instruction::ReduceNative { operation, first, count, return_point } => {
-                let arguments: Vec<Ref> = (first..first + count).map(|slot| self.m.slot(slot)).collect();
-                let head = self.m.values.foreign_of(operation).clone();
-                self.reduce_native(&head, &arguments, return_point)
-            }
-            Instruction::RunMinimal { slot, return_point, only_function } => {
-                let value = self.m.read(slot);
-                if !self.is_code(value, only_function)? {
-                    self.resume_raw(return_point, value);
-                    return Ok(());
-                }
-                match self.reduced_by(value)? {
-                    Some(call) => self.reduce_value(call, return_point),
-                    None => self.interpret(value, Destination::Slot(return_point), Task::Minimal),
-                }
-            }
-            Instruction::LeaveFunction { slot, call, return_point } => self.leave_function(slot, call, return_point),
-            Instruction::Unify { left, right, return_point, or } => self.unify_every_way(left, right, return_point, or),
-            Instruction::IfEqual { left, right, or } => {
-                let (left, right) = (self.m.read(left), self.m.read(right));
-                if !self.are_alike(left, right)? {
-                    self.m.frames.pc = or;
-                }
-                Ok(())
-            }
-            Instruction::IfError { slot, or } => {
-                let value = self.m.read(slot);
-                if !self.m.is_error(value) {
-                    self.m.frames.pc = or;
-                }
-                Ok(())
-            }
-            Instruction::TailInterpret { slot, type_id } => {
-                let value = self.m.read(slot);
-                self.interpret_here(value, type_id)
-            }
-            other => self.list_instruction(other),
+    pub(super) fn run_minimal(&mut self, slot: Slot, return_point: u32, only_function: bool) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        if !self.is_code(value, only_function)? {
+            self.resume_raw(return_point, value);
+            return Ok(());
+        }
+        match self.reduced_by(value)? {
+            Some(call) => self.reduce_value(call, return_point),
+            None => self.interpret(value, Destination::Slot(return_point), Task::Minimal),
         }
     }
 
@@ -94,13 +48,13 @@ impl Running<'_> {
         self.fail()
     }
 
-    fn own(&mut self, at: Slot, slots: Slot) -> Result<(), Halt> {
+    pub(super) fn own(&mut self, at: Slot, slots: Slot) -> Result<(), Halt> {
         let (base, slots) = (self.m.frames.base, usize::from(slots));
         let end = base + HEADER + usize::from(at);
         if end < self.m.choices.protected { self.m.move_up(end, slots) } else { self.m.ensure(slots) }
     }
 
-    fn leave(
+    pub(super) fn leave(
         &mut self,
         slot: Slot,
         type_id: TypeId,
@@ -120,7 +74,7 @@ impl Running<'_> {
         self.evaluate_here(value, type_id)
     }
 
-    fn leave_function(&mut self, slot: Slot, call: u32, return_point: u32) -> Result<(), Halt> {
+    pub(super) fn leave_function(&mut self, slot: Slot, call: u32, return_point: u32) -> Result<(), Halt> {
         let value = self.m.read(slot);
         let value = self.opened(value)?;
         if value.is_expression()
@@ -172,7 +126,7 @@ impl Running<'_> {
         Ok(is_eval.then(|| self.m.values.heap.walk(call)))
     }
 
-    fn reduce(&mut self, slot: Slot, return_point: u32) -> Result<(), Halt> {
+    pub(super) fn reduce(&mut self, slot: Slot, return_point: u32) -> Result<(), Halt> {
         let value = self.m.read(slot);
         self.reduce_value(value, return_point)
     }
@@ -219,7 +173,7 @@ impl Running<'_> {
     }
 
     /// One reduction of a native call on arguments as they stand.
-    fn reduce_native(&mut self, head: &Atom, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
+    pub(super) fn reduce_native(&mut self, head: &Atom, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let (call, outcome) = self.outcome_of(head, arguments, &mut scope)?;
         let mut results: Vec<(Solution, Atom)> = match outcome {
@@ -245,7 +199,7 @@ impl Running<'_> {
     }
 
     /// Matches two slots in every way there is.
-    fn unify_every_way(&mut self, left: Slot, right: Slot, return_point: u32, or: u32) -> Result<(), Halt> {
+    pub(super) fn unify_every_way(&mut self, left: Slot, right: Slot, return_point: u32, or: u32) -> Result<(), Halt> {
         let (left, right) = (self.m.read(left), self.m.read(right));
         let length = self.m.choices.trail.len();
         match self.unify(left, right)? {
@@ -282,7 +236,7 @@ impl Running<'_> {
     }
 
     /// Whether two values are equal but for the names of variables.
-    fn are_alike(&mut self, left: Ref, right: Ref) -> Result<bool, Halt> {
+    pub(super) fn are_alike(&mut self, left: Ref, right: Ref) -> Result<bool, Halt> {
         let (mut forth, mut back) = (FxHashMap::default(), FxHashMap::default());
         let (mut pairs, mut looks) = (vec![(left, right)], 0_usize);
         let mut met = Met::default();

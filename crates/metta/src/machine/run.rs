@@ -7,6 +7,7 @@
 //!    (`choices.rs`).
 //! 3. `Empty` is not a result: the next alternative is tried. An error goes where the return point sends errors.
 
+use super::choices::Destination;
 use super::code::{
     ArgumentSource, Arguments, Guard, HEADER, HOLE, Instruction, Kind, Pc, Position, ReturnPoint, SOURCES_MAX, Slot,
     TypeId,
@@ -16,6 +17,7 @@ use super::words::{
     is_small, raw, small, word,
 };
 use super::{Halt, Machine, Running};
+use crate::interpreter::Task;
 use crate::lowering::{Arithmetic, Comparison};
 use region::{Ref, tag};
 
@@ -222,7 +224,7 @@ impl Running<'_> {
                 }
                 Instruction::Settled { slot, dst, or } => self.settled(slot, dst, or),
                 Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
-                Instruction::Build { dst, template } => self.build_into(dst, template),
+                Instruction::Build { dst, template } => self.build(template).and_then(|value| self.m.put(dst, value)),
                 Instruction::Load { dst, value } => self.m.put(dst, value),
                 Instruction::Move { dst, src } => self.m.put(dst, self.m.slot(src)),
                 Instruction::Jump { to } => self.m.go_unless(false, to),
@@ -230,7 +232,153 @@ impl Running<'_> {
                 Instruction::ChangeState { slot, value, return_point } => {
                     self.change_state(self.m.read(slot), self.m.read(value), return_point)
                 }
-                other => self.rarely(other),
+                // What follows is rarer, or does more than it costs to come here.
+                Instruction::Answer => self.answer(),
+                Instruction::Child { index } => self.next_child(index),
+                Instruction::Escape => self.give(self.m.frames.acc),
+                Instruction::ChildFailed => self.child_has_failed(),
+                Instruction::Fail => self.fail(),
+                Instruction::EnterRule { rule } => {
+                    self.profile_rule(rule);
+                    Ok(())
+                }
+                Instruction::Variable { dst, name } => {
+                    self.m.values.variable(name).map_err(Halt::from).and_then(|variable| self.m.put(dst, variable))
+                }
+                Instruction::Take { dst } => self.m.put(dst, self.m.frames.acc),
+                Instruction::Remember { slot } => self.m.put(slot, raw(self.m.choices.trail.len())),
+                Instruction::Undo { slot } => {
+                    let length = self.m.slot(slot).payload() as usize;
+                    self.m.undo_to(length);
+                    Ok(())
+                }
+                Instruction::Evaluate { slot, type_id, return_point, begun } => {
+                    self.evaluate_at(slot, type_id, return_point, begun)
+                }
+                Instruction::TailEvaluate { slot, type_id, is_answer } => {
+                    let value = self.m.slot(slot);
+                    if is_answer && self.m.is_error(self.m.values.heap.walk(value)) {
+                        self.resolve(value).and_then(|error| self.give(error.unmarked()))
+                    } else {
+                        self.evaluate_here(value, type_id)
+                    }
+                }
+                Instruction::Begin { slot } => self.m.put(slot, Ref::from_bits(self.m.choices.stack.len() as u32)),
+                Instruction::End { begun, value, return_point } => self.end(begun, self.m.read(value), return_point),
+                Instruction::NoteUnbound { slot, dst } => self.note_unbound(slot, dst),
+                Instruction::KeepUnbound { flag, slot, dst } => self.keep_unbound(flag, slot, dst),
+                Instruction::Compare { comparison, left, right, return_point } => {
+                    self.compare(comparison, self.m.read(left), self.m.read(right), return_point)
+                }
+                Instruction::If { slot, or } => {
+                    match self.m.read(slot) {
+                        TRUE => self.m.frames.pc += 1,
+                        FALSE => self.m.frames.pc = or,
+                        _ => {}
+                    }
+                    Ok(())
+                }
+                Instruction::Native { operation, first, count, return_point } => {
+                    self.native(operation, first, count, return_point)
+                }
+                Instruction::Interpret { slot, type_id, return_point } => {
+                    self.interpret_at(slot, type_id, return_point)
+                }
+                Instruction::Logic { operation, left, right, return_point } => {
+                    self.logic(operation, self.m.read(left), self.m.read(right), return_point)
+                }
+                Instruction::Apply { head, count, type_id, return_point, tail, same } => {
+                    self.apply(head, count, (type_id, same), return_point, tail)
+                }
+                Instruction::Superpose { slot, return_point } => self.superpose(slot, return_point),
+                Instruction::Alternative { return_point } => self.begin_alternative(return_point),
+                Instruction::Transact { slot, return_point } => self.transact(slot, return_point),
+                Instruction::Collect { slot, return_point, into } => self.collect(slot, return_point, into),
+                Instruction::CollectSome { slot, most, wanted, return_point } => {
+                    self.collect_some(slot, most, wanted, return_point)
+                }
+                Instruction::Collected { begun, slot } => self.collected(begun, slot),
+                Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
+                Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
+                Instruction::MarkNormalForm { slot } => self.mark_normal_form(slot),
+                Instruction::NoteUnchangedCall { function, dst } => self.note_unchanged_call(function, dst),
+                Instruction::GuardUnchanged { at, or } => self.guard_unchanged(at, or),
+                Instruction::CheckReduct { slot, template, type_id, return_point } => {
+                    self.check_reduct(slot, template, type_id, return_point)
+                }
+                Instruction::NameVariable { slot, index } => self.name_variable(slot, index),
+                Instruction::FormVariable { dst, index } => self
+                    .m
+                    .values
+                    .make_form_variable(index)
+                    .map_err(Halt::from)
+                    .and_then(|variable| self.m.put(dst, variable)),
+                Instruction::GuardSame { left, right, or } => {
+                    let have = self.have_one_type(self.m.read(left), self.m.read(right));
+                    self.m.go_unless(have, or)
+                }
+                Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
+                Instruction::BuildHole { data } => self.build_hole(data),
+                Instruction::BuildConsHole { first, return_point, or } => self.build_cons_hole(first, return_point, or),
+                Instruction::AddAtom { space, value, return_point } => {
+                    self.add_atom(self.m.read(space), self.m.read(value), return_point)
+                }
+                Instruction::QueryFused { query, space, return_point } => self.query_fused(query, space, return_point),
+                Instruction::QuerySome { query, space, return_point } => self.query_some(query, space, return_point),
+                Instruction::ReserveFrame { at, slots } => self.own(at, slots),
+                Instruction::Leave { slot, type_id, call, function } => {
+                    self.leave(slot, type_id, call, |running, call| running.leaves_unchanged(function, call))
+                }
+                Instruction::LeaveKnown { slot, type_id, call, came } => {
+                    self.leave(slot, type_id, call, |running, _| Ok(running.m.slot(came) == TRUE))
+                }
+                Instruction::Reduct { slot } => {
+                    let value = self.m.read(slot);
+                    self.is_code(value, true).and_then(|is_code| match is_code {
+                        true => self.interpret(value, Destination::Frame, Task::Minimal),
+                        false => self.give(value),
+                    })
+                }
+                Instruction::Reduce { slot, return_point } => self.reduce(slot, return_point),
+                Instruction::ReduceNative { operation, first, count, return_point } => {
+                    let arguments: Vec<Ref> = (first..first + count).map(|slot| self.m.slot(slot)).collect();
+                    let head = self.m.values.foreign_of(operation).clone();
+                    self.reduce_native(&head, &arguments, return_point)
+                }
+                Instruction::RunMinimal { slot, return_point, only_function } => {
+                    self.run_minimal(slot, return_point, only_function)
+                }
+                Instruction::LeaveFunction { slot, call, return_point } => {
+                    self.leave_function(slot, call, return_point)
+                }
+                Instruction::Unify { left, right, return_point, or } => {
+                    self.unify_every_way(left, right, return_point, or)
+                }
+                Instruction::IfEqual { left, right, or } => self
+                    .are_alike(self.m.read(left), self.m.read(right))
+                    .and_then(|are_alike| self.m.go_unless(are_alike, or)),
+                Instruction::IfError { slot, or } => {
+                    let is_error = self.m.is_error(self.m.read(slot));
+                    self.m.go_unless(is_error, or)
+                }
+                Instruction::TailInterpret { slot, type_id } => self.interpret_here(self.m.read(slot), type_id),
+                Instruction::Cons { head, tail, dst, or } => self.cons(head, tail, dst, or),
+                Instruction::Decons { slot, dst, or } => self.decons(slot, dst, or),
+                Instruction::Head { slot, dst, or } => self.list(slot).map(|list| {
+                    match list.and_then(|list| self.m.values.heap.children(list).first().copied()) {
+                        Some(head) => self.m.set_slot(dst, head),
+                        None => self.m.frames.pc = or,
+                    }
+                }),
+                Instruction::Tail { slot, dst, or } => self.list_tail(slot, dst, or),
+                Instruction::Size { slot, dst, or } => self.size(slot, dst, or),
+                Instruction::Element { slot, index, dst, or } => self.element(slot, index, dst, or),
+                Instruction::Next { list, index, dst, or } => self.next(list, index, dst, or),
+                Instruction::Substitute { template, variables, values, count, dst, renames } => {
+                    self.substitute_slots(template, (variables, values, count), dst, renames)
+                }
+                Instruction::Gathered { slot, dst } => self.gathered(slot, dst),
+                Instruction::LeaveList { slot } => self.leave_list(slot),
             };
             if let Err(halt) = done
                 && let Err(halt) = self.gather_if_asked(halt)
@@ -238,133 +386,6 @@ impl Running<'_> {
                 return halt;
             }
         }
-    }
-
-    /// The instructions that are not worth a place in the first loop.
-    fn rarely(&mut self, instruction: Instruction) -> Result<(), Halt> {
-        match instruction {
-            Instruction::Answer => self.answer(),
-            Instruction::Child { index } => self.next_child(index),
-            Instruction::Escape => self.give(self.m.frames.acc),
-            Instruction::ChildFailed => self.child_has_failed(),
-            Instruction::Fail => self.fail(),
-            Instruction::EnterRule { rule } => {
-                self.profile_rule(rule);
-                Ok(())
-            }
-            Instruction::Variable { dst, name } => {
-                let variable = self.m.values.variable(name)?;
-                self.m.put(dst, variable)
-            }
-            Instruction::Take { dst } => self.m.put(dst, self.m.frames.acc),
-            Instruction::Remember { slot } => self.m.put(slot, raw(self.m.choices.trail.len())),
-            Instruction::Undo { slot } => {
-                let length = self.m.slot(slot).payload() as usize;
-                self.m.undo_to(length);
-                Ok(())
-            }
-            Instruction::Evaluate { slot, type_id, return_point, begun } => {
-                self.evaluate_at(slot, type_id, return_point, begun)
-            }
-            Instruction::TailEvaluate { slot, type_id, is_answer } => {
-                let value = self.m.slot(slot);
-                if is_answer && self.m.is_error(self.m.values.heap.walk(value)) {
-                    let error = self.resolve(value)?;
-                    return self.give(error.unmarked());
-                }
-                self.evaluate_here(value, type_id)
-            }
-            Instruction::Begin { slot } => {
-                let level = self.m.choices.stack.len() as u32;
-                self.m.put(slot, Ref::from_bits(level))
-            }
-            Instruction::End { begun, value, return_point } => {
-                let value = self.m.read(value);
-                self.end(begun, value, return_point)
-            }
-            Instruction::NoteUnbound { slot, dst } => {
-                self.note_unbound(slot, dst);
-                Ok(())
-            }
-            Instruction::KeepUnbound { flag, slot, dst } => {
-                self.keep_unbound(flag, slot, dst);
-                Ok(())
-            }
-            Instruction::Compare { comparison, left, right, return_point } => {
-                let (left, right) = (self.m.read(left), self.m.read(right));
-                self.compare(comparison, left, right, return_point)
-            }
-            Instruction::If { slot, or } => {
-                match self.m.read(slot) {
-                    TRUE => self.m.frames.pc += 1,
-                    FALSE => self.m.frames.pc = or,
-                    _ => {}
-                }
-                Ok(())
-            }
-            other => self.seldom(other),
-        }
-    }
-
-    /// Those that do more than it costs to come here.
-    fn seldom(&mut self, instruction: Instruction) -> Result<(), Halt> {
-        match instruction {
-            Instruction::Native { operation, first, count, return_point } => {
-                self.native(operation, first, count, return_point)
-            }
-            Instruction::Interpret { slot, type_id, return_point } => self.interpret_at(slot, type_id, return_point),
-            Instruction::Logic { operation, left, right, return_point } => {
-                let (left, right) = (self.m.read(left), self.m.read(right));
-                self.logic(operation, left, right, return_point)
-            }
-            Instruction::Apply { head, count, type_id, return_point, tail, same } => {
-                self.apply(head, count, (type_id, same), return_point, tail)
-            }
-            Instruction::Superpose { slot, return_point } => self.superpose(slot, return_point),
-            Instruction::Alternative { return_point } => {
-                self.begin_alternative(return_point);
-                Ok(())
-            }
-            Instruction::Transact { slot, return_point } => self.transact(slot, return_point),
-            Instruction::Collect { slot, return_point, into } => self.collect(slot, return_point, into),
-            Instruction::CollectSome { slot, most, wanted, return_point } => {
-                self.collect_some(slot, most, wanted, return_point)
-            }
-            Instruction::Collected { begun, slot } => self.collected(begun, slot),
-            Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
-            Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
-            Instruction::MarkNormalForm { slot } => self.mark_normal_form(slot),
-            Instruction::NoteUnchangedCall { function, dst } => self.note_unchanged_call(function, dst),
-            Instruction::GuardUnchanged { at, or } => self.guard_unchanged(at, or),
-            Instruction::CheckReduct { slot, template, type_id, return_point } => {
-                self.check_reduct(slot, template, type_id, return_point)
-            }
-            Instruction::NameVariable { slot, index } => self.name_variable(slot, index),
-            Instruction::FormVariable { dst, index } => {
-                let variable = self.m.values.make_form_variable(index)?;
-                self.m.put(dst, variable)
-            }
-            Instruction::GuardSame { left, right, or } => {
-                let (left, right) = (self.m.read(left), self.m.read(right));
-                let have = self.have_one_type(left, right);
-                self.m.go_unless(have, or)
-            }
-            Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
-            Instruction::BuildHole { data } => self.build_hole(data),
-            Instruction::BuildConsHole { first, return_point, or } => self.build_cons_hole(first, return_point, or),
-            Instruction::AddAtom { space, value, return_point } => {
-                let (space, value) = (self.m.read(space), self.m.read(value));
-                self.add_atom(space, value, return_point)
-            }
-            Instruction::QueryFused { query, space, return_point } => self.query_fused(query, space, return_point),
-            Instruction::QuerySome { query, space, return_point } => self.query_some(query, space, return_point),
-            other => self.minimal_instruction(other),
-        }
-    }
-
-    fn build_into(&mut self, dst: Slot, template: u32) -> Result<(), Halt> {
-        let value = self.build(template)?;
-        self.m.put(dst, value)
     }
 
     #[inline]
