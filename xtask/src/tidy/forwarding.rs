@@ -101,7 +101,7 @@ fn bare(expression: &Expr) -> &Expr {
         Expr::Reference(inner) => bare(&inner.expr),
         Expr::Paren(inner) => bare(&inner.expr),
         Expr::Try(inner) => bare(&inner.expr),
-        Expr::Unary(inner) => bare(&inner.expr),
+        Expr::Unary(inner) if matches!(inner.op, syn::UnOp::Deref(_)) => bare(&inner.expr),
         _ => expression,
     }
 }
@@ -133,6 +133,7 @@ mod tests {
             fn len(&self) -> usize { self.inner.len() }
             fn joined(&self, a: u8) -> u8 { self.inner.joined(a, &self.other) }
             fn failed(&self) -> Result<(), E> { self.inner.failed().map_err(E) }
+            fn is_open(&self) -> bool { !self.inner.is_open() }
             fn ended(&mut self) { self.inner.ended(); }
             fn other(&self) -> u8 { self.inner.another() }
             fn swapped(&self, a: u8, b: u8) { self.inner.swapped(b, a) }

@@ -1,8 +1,8 @@
 //! The methods of a crate's types, and what each calls: what [`super::methods`] makes arrows of.
 //!
 //! A call is kept as a [`Chain`] from a type: `self.values.heap.reserve(…)` in a method of `Running` begins at `Running`, has the fields `values` and
-//! `heap`, and ends at the method `reserve`. A chain begins at `self`, at a parameter or a local variable whose type or value is written, or at a
-//! path such as `Self::new`. What begins elsewhere, such as the parameter of a closure, is not seen.
+//! `heap`, and ends at the method `reserve`. A chain begins at `self`, at a parameter of a function, at a local variable whose value is such a
+//! chain, or at a path such as `Self::new`. What begins elsewhere, such as at a parameter of a closure, is not seen.
 
 use std::collections::HashMap;
 
