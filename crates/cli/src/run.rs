@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     let mut terminal = Terminal {
         heard: heard.clone(),
         explains_failures: true,
-        notes: arguments.notes || !arguments.no_notes && !arguments.explain && std::io::stderr().is_terminal(),
+        notes: arguments.notes || !arguments.no_notes && arguments.explain.is_none() && std::io::stderr().is_terminal(),
         failed: HashSet::new(),
     };
     engine.keep_going(arguments.keep_going);
@@ -63,9 +63,10 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         engine.session_mut().trace_calls(Some(arguments.trace.clone()));
     }
     arguments.profile.iter().for_each(|_| profile::begin(&mut engine));
+    engine.session_mut().set_passes(arguments.passes());
     let end = match arguments.explain {
-        true => engine.explain_program(&program, &mut terminal),
-        false => engine.run_program(&program, &mut terminal),
+        Some(what) => engine.explain_program(&program, what.into(), &mut terminal),
+        None => engine.run_program(&program, &mut terminal),
     };
     // A tape that took no more has been told of by then.
     let is_told = matches!(end, ProgramEnd::RunRecord(_) | ProgramEnd::World(WorldError::RecordingFailed { .. }));

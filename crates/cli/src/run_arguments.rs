@@ -3,6 +3,7 @@
 use crate::limits::LimitArguments;
 use clap::{Args, ValueEnum};
 use metroon::history::Moment;
+use metroon::observe::{Explained, Passes};
 use metroon::storage::Durability;
 use std::path::PathBuf;
 
@@ -51,6 +52,22 @@ impl From<CommitDurability> for Durability {
         match level {
             CommitDurability::Disk => Self::Fsync,
             CommitDurability::System => Self::Os,
+        }
+    }
+}
+
+/// What is shown of the functions of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExplainArgument {
+    Code,
+    Core,
+}
+
+impl From<ExplainArgument> for Explained {
+    fn from(what: ExplainArgument) -> Self {
+        match what {
+            ExplainArgument::Code => Self::Code,
+            ExplainArgument::Core => Self::Core,
         }
     }
 }
@@ -125,9 +142,25 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// Instead of evaluating, print the code of every function that the programs define
-    #[arg(long, conflicts_with_all = ["interpreter", "kb", "record", "json"])]
-    pub(crate) explain: bool,
+    /// Instead of evaluating, print the code of every function that the programs define; with `--explain=core` also what each step of the
+    /// compiler made of its rules
+    #[arg(
+        long,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        default_missing_value = "code",
+        require_equals = true,
+        conflicts_with_all = ["interpreter", "kb", "record", "json"]
+    )]
+    pub(crate) explain: Option<ExplainArgument>,
+
+    /// Leave passes of the compiler out, for tests and to find one that is wrong: `--passes=-known-tests,-skip-small`
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, conflicts_with = "interpreter")]
+    pub(crate) passes: Option<Passes>,
+
+    /// Let passes make no more than this many changes in all: the first number with which a program goes wrong names the change
+    #[arg(long, value_name = "CHANGES", conflicts_with = "interpreter")]
+    pub(crate) passes_limit: Option<u64>,
 
     /// Print on the standard error how each query was answered: its plan, and how many answers were expected and found
     #[arg(long, conflicts_with = "explain")]
@@ -146,4 +179,12 @@ pub(crate) struct RunArguments {
 
     #[command(flatten)]
     pub(crate) permissions: crate::permissions::PermissionArguments,
+}
+
+impl RunArguments {
+    /// The passes that the compiler makes.
+    pub(crate) fn passes(&self) -> Passes {
+        let passes = self.passes.unwrap_or_default();
+        self.passes_limit.map_or(passes, |limit| passes.up_to(limit))
+    }
 }

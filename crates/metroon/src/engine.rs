@@ -13,8 +13,8 @@ use crate::view::filled;
 use journal::Disk;
 use metta::syntax::{Diagnostic, Span};
 use metta::{
-    Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport, LoadSource, ModuleId,
-    OnAnswer, OnEvent, OnProgress, Reason, Run, RunEnd, RunEvent, Session, Source, World, WorldError,
+    Explained, Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport, LoadSource,
+    ModuleId, OnAnswer, OnEvent, OnProgress, Reason, Run, RunEnd, RunEvent, Session, Source, World, WorldError,
 };
 use space::{AnswerTable, Atom, catching_damage};
 use std::rc::Rc;
@@ -218,14 +218,19 @@ impl Engine {
 
     /// Runs a program without evaluating, but for forms such as `import!` that say what words and rules mean, and prints
     /// the code of each function that it defines, in the order of their first rules.
-    pub fn explain_program(&mut self, program: &RunRequest, reporter: &mut dyn Reporter) -> ProgramEnd {
+    pub fn explain_program(
+        &mut self,
+        program: &RunRequest,
+        what: Explained,
+        reporter: &mut dyn Reporter,
+    ) -> ProgramEnd {
         self.session.only_define(true);
         let end = self.run_printing(program, Prints::Errors, reporter);
         self.session.only_define(false);
         if !matches!(end, ProgramEnd::Finished) {
             return end;
         }
-        for text in self.session.explain_all() {
+        for text in self.session.explain_all(what) {
             if let Err(error) = self.session.world().print(text.trim_end()) {
                 return ProgramEnd::World(error);
             }

@@ -112,11 +112,12 @@ pub mod limits {
     pub use metta::{HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, Reason, STATES_MAX_DEFAULT};
 }
 
-/// What a run has done and where its time went.
+/// What a run has done and where its time went, and how the machine compiles rules.
 pub mod observe {
     pub use crate::metrics::Metrics;
     pub use metta::{
-        Ask, Clock, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, ProfileNode, QueryLog, Session, Statistics, Step,
+        Ask, Clock, Explained, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, Pass, Passes, ProfileNode, QueryLog,
+        Session, Statistics, Step,
     };
 }
 

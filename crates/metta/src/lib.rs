@@ -74,7 +74,7 @@ pub use load::{
     RECORD_BYTES_MAX, Skipped, WordMeaning, Words,
 };
 pub use lowering::{Arithmetic, Comparison, Logic, Lowering};
-pub use machine::FrozenResults;
+pub use machine::{Explained, FrozenResults, Pass, Passes};
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use operation::{Call, Compatibility, Native, Operation, OperationDocumentation, OperationSpec};
 pub use outcome::{Outcome, Refused, Stop};

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::interpreter::{Interpreter, MinimalInterpreter};
 use crate::limits::{LimitReached, Limits};
 use crate::load::{Formats, Words};
-use crate::machine::{self, FrozenResults, MachineEvaluator};
+use crate::machine::{self, Explained, FrozenResults, MachineEvaluator, Passes};
 use crate::names;
 use crate::program::history::{Event, Reason};
 use crate::program::modules::ModuleId;
@@ -179,15 +179,20 @@ impl Session {
     }
 
     /// The code that the machine makes of a function, as its rules stand now, for people; `None` if it has no rules.
-    pub fn explain(&mut self, name: &str) -> Option<String> {
+    pub fn explain(&mut self, name: &str, what: Explained) -> Option<String> {
         let machine = Rc::clone(&self.evaluators.machine);
-        machine_of(&machine).explain(self, name)
+        machine_of(&machine).explain(self, name, what)
     }
 
     /// The code that the machine makes of each function that the program's own space has rules for, in the order of their first rules.
-    pub fn explain_all(&mut self) -> Vec<String> {
+    pub fn explain_all(&mut self, what: Explained) -> Vec<String> {
         let machine = Rc::clone(&self.evaluators.machine);
-        machine_of(&machine).explain_all(self)
+        machine_of(&machine).explain_all(self, what)
+    }
+
+    /// Says which passes the machine makes over the code of rules that are compiled from now on.
+    pub fn set_passes(&mut self, passes: Passes) {
+        self.passes = passes;
     }
 
     /// From now on it is noted how queries are answered.

@@ -6,7 +6,7 @@ use crate::end::End;
 use crate::render;
 use metroon::Atom;
 use metroon::editing::{documentation_of, nearest, types_of_text};
-use metroon::observe::Step;
+use metroon::observe::{Explained, Step};
 use metroon::run::ModuleId;
 use metroon::syntax::parse;
 use space::{Rewrite, Solution, Variable, brief, rewrite};
@@ -227,7 +227,7 @@ fn stats(session: &mut Session, _: &str) -> Next {
 }
 
 fn explain(session: &mut Session, name: &str) -> Next {
-    match session.engine.session_mut().explain(name) {
+    match session.engine.session_mut().explain(name, Explained::Code) {
         Some(code) => session.print(code.lines().map(str::to_owned).collect::<Vec<_>>()),
         None => {
             render::error(

@@ -70,6 +70,26 @@ fn what_keeps_a_program_from_being_explained_is_told() {
 }
 
 #[test]
+fn passes_are_left_out_and_limited() {
+    let program = "(= (double $n) (if (< $n 100) (double (+ $n $n)) $n)) ! (double 3)";
+    let compared = |flags: &[&str]| {
+        let ended = run(&[&["run", "--explain"], flags, &["-e", program]].concat());
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{flags:?}");
+        ended.out.contains("compare $n < 100")
+    };
+    assert!(compared(&[]) && compared(&["--passes=-skip-small"]) && compared(&["--passes-limit", "1000"]));
+    assert!(!compared(&["--passes=-compare-small"]) && !compared(&["--passes=-skip-small,-compare-small"]));
+    assert!(!compared(&["--passes-limit", "0"]));
+    let ended = run(&["run", "--passes=-compare-small", "-e", program]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "[192]\n"));
+    let ended = run(&["run", "--passes=compare", "-e", program]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("`compare` leaves out no pass; there are -data-around-calls, "), "{}", ended.err);
+    let ended = run(&["run", "--explain=text", "-e", program]);
+    assert!(ended.code == Some(2) && ended.err.contains("[possible values: code, core]"), "{}", ended.err);
+}
+
+#[test]
 fn what_the_machine_leaves_to_the_interpreter_is_named() {
     let ended = run(&["run", "--explain", "-e", "(: color (-> Symbol Symbol)) (= (color red) warm)"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));

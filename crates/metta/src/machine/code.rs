@@ -8,6 +8,7 @@
 use super::assumptions::WrongAssumptions;
 use super::candidate_code::CandidateCache;
 use super::kept_types::TypedData;
+use super::passes::Shown;
 use super::pieces::Pieces;
 use super::rule_index::RuleIndex;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
@@ -786,6 +787,10 @@ pub(super) struct Code {
     type_index: FxHashMap<Atom, TypeId>,
     /// Which slots got a variable at which place, and its name, while code is made to be shown.
     pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
+    /// What the steps of the compiler have made of expressions, and where their code begins, while code is made to be shown.
+    pub(super) shown: Option<Vec<(Pc, Vec<Shown>)>>,
+    /// How many changes passes have made.
+    pub(super) changes_by_passes: u64,
     /// The return point for each child of an expression that is evaluated without code.
     pub(super) child_return_points: Vec<u32>,
     /// The return point for the answers of native calls without code, by the type that they are evaluated to.

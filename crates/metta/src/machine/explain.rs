@@ -12,6 +12,7 @@ use super::code::{
 };
 use super::compile::Rest;
 use super::compile::Rule;
+use super::core::Words;
 use super::types::HeadKind;
 use super::{Machine, MachineEvaluator, Running};
 use crate::lowering::{Logic, Lowering, Wanted};
@@ -23,6 +24,37 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, SharedSpace, Symbol, alpha_equivalent, as_written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+
+/// What is shown of the functions of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Explained {
+    /// Their code.
+    #[default]
+    Code,
+    /// What each step of the compiler made of their rules, and their code.
+    Core,
+}
+
+impl Words for Machine {
+    fn leaf(&self, leaf: Ref) -> String {
+        self.values.leaf_atom(leaf).to_string()
+    }
+
+    fn type_name(&self, type_id: TypeId) -> String {
+        match type_id {
+            REDUCE | WELL_TYPED => String::new(),
+            type_id => self.code.types[usize::from(type_id)].to_string(),
+        }
+    }
+
+    fn function(&self, function: u32) -> String {
+        self.function_name(function)
+    }
+
+    fn guard(&self, guard: Guard) -> String {
+        self.guard_text(guard)
+    }
+}
 
 /// A name with its rules, by how many arguments they take.
 type Defined = (Symbol, BTreeMap<usize, Vec<Rule>>);
@@ -39,23 +71,29 @@ fn word(lowering: Lowering) -> &'static str {
 
 impl MachineEvaluator {
     /// The code of a name's functions, as its rules stand now; `None` if it has no rules.
-    pub(crate) fn explain(&self, session: &mut Session, name: &str) -> Option<String> {
+    pub(crate) fn explain(&self, session: &mut Session, name: &str, what: Explained) -> Option<String> {
         let space = session.program.top_space();
         let defined = defined_in(&atoms_of(session, &space)).into_iter().find(|(found, _)| found.as_str() == name)?;
-        self.explain_each(session, &space, &[defined]).pop()
+        self.explain_each(session, &space, &[defined], what).pop()
     }
 
     /// The code of each name that has rules in the program's own space, in the order of their first rules.
-    pub(crate) fn explain_all(&self, session: &mut Session) -> Vec<String> {
+    pub(crate) fn explain_all(&self, session: &mut Session, what: Explained) -> Vec<String> {
         let space = session.program.top_space();
         let own: FxHashSet<Symbol> =
             defined_in(&space.atoms(session.program.variables())).into_iter().map(|(name, _)| name).collect();
         let mut defined = defined_in(&atoms_of(session, &space));
         defined.retain(|(name, _)| own.contains(name));
-        self.explain_each(session, &space, &defined)
+        self.explain_each(session, &space, &defined, what)
     }
 
-    fn explain_each(&self, session: &mut Session, space: &SharedSpace, defined: &[Defined]) -> Vec<String> {
+    fn explain_each(
+        &self,
+        session: &mut Session,
+        space: &SharedSpace,
+        defined: &[Defined],
+        what: Explained,
+    ) -> Vec<String> {
         let mut machine = match self.take_machine(session) {
             Ok(machine) => machine,
             Err(full) => return defined.iter().map(|(name, _)| format!("{name}\n  {full}\n")).collect(),
@@ -63,8 +101,9 @@ impl MachineEvaluator {
         let mut running = Running::new(*machine, self, session, space);
         running.prepare();
         running.m.code.names = Some(Vec::new());
+        running.m.code.shown = (what == Explained::Core).then(Vec::new);
         let texts = defined.iter().map(|defined| running.explain_name(defined)).collect();
-        running.m.code.names = None;
+        (running.m.code.names, running.m.code.shown) = (None, None);
         *machine = running.m;
         self.put_back(machine, running.outer);
         texts
@@ -192,6 +231,7 @@ impl Running<'_> {
             let rule = as_written(&Atom::expression([names::equal(), call, body.clone()]));
             _ = writeln!(text, "  {}. {rule}", index + 1);
             let to = starts.get(index + 1).map_or(end, |&next| next as usize);
+            text += &self.m.core_text(start as usize..to);
             text += &Listing::new(&self.m, start as usize..to, count).text();
         }
         text
@@ -216,6 +256,42 @@ impl Machine {
     fn function_name(&self, function: u32) -> String {
         let found = &self.code.functions[function as usize];
         format!("{}/{}", self.values.symbol_of(found.head), found.arguments)
+    }
+
+    /// What the steps of the compiler have made of the expressions whose code is a part of it, if that is to be shown.
+    fn core_text(&self, code: std::ops::Range<usize>) -> String {
+        let mut text = String::new();
+        let shown = self.code.shown.iter().flatten();
+        for (_, steps) in shown.filter(|(at, _)| code.contains(&(*at as usize))) {
+            for (step, core) in steps {
+                _ = writeln!(text, "    {step}");
+                core.lines().for_each(|line| _ = writeln!(text, "      {line}"));
+            }
+        }
+        text + if self.code.shown.is_some() { "    code\n" } else { "" }
+    }
+
+    /// What a guard asks of a value.
+    fn guard_text(&self, guard: Guard) -> String {
+        match guard {
+            Guard::Number => "is a number".to_owned(),
+            Guard::Bool => "is True or False".to_owned(),
+            Guard::Type(type_id) | Guard::TypeInside(type_id) => {
+                format!("is of type {}", self.code.types[usize::from(type_id)])
+            }
+            Guard::Count => "is a whole number, 0 or more".to_owned(),
+            Guard::Ground => "has no unbound variable".to_owned(),
+            Guard::Unbound => "is an unbound variable".to_owned(),
+            Guard::Space => "is a space".to_owned(),
+            Guard::State(type_id) => format!("is a state of {}", self.code.types[usize::from(type_id)]),
+            Guard::Reducible => "is not NotReducible".to_owned(),
+            Guard::Answer => "is neither NotReducible nor code".to_owned(),
+            Guard::Open => "has no type".to_owned(),
+            Guard::Expression => "is an expression".to_owned(),
+            Guard::Plain => "has no type error".to_owned(),
+            Guard::Head(_) => "is a head without function type".to_owned(),
+            Guard::OpenHead(_) => "is a head that makes no type".to_owned(),
+        }
     }
 
     /// How the rules of a group are chosen from.
@@ -451,28 +527,6 @@ impl<'a> Listing<'a> {
         text
     }
 
-    fn guard(&self, guard: Guard) -> String {
-        match guard {
-            Guard::Number => "is a number".to_owned(),
-            Guard::Bool => "is True or False".to_owned(),
-            Guard::Type(type_id) | Guard::TypeInside(type_id) => {
-                format!("is of type {}", self.m.code.types[usize::from(type_id)])
-            }
-            Guard::Count => "is a whole number, 0 or more".to_owned(),
-            Guard::Ground => "has no unbound variable".to_owned(),
-            Guard::Unbound => "is an unbound variable".to_owned(),
-            Guard::Space => "is a space".to_owned(),
-            Guard::State(type_id) => format!("is a state of {}", self.m.code.types[usize::from(type_id)]),
-            Guard::Reducible => "is not NotReducible".to_owned(),
-            Guard::Answer => "is neither NotReducible nor code".to_owned(),
-            Guard::Open => "has no type".to_owned(),
-            Guard::Expression => "is an expression".to_owned(),
-            Guard::Plain => "has no type error".to_owned(),
-            Guard::Head(_) => "is a head without function type".to_owned(),
-            Guard::OpenHead(_) => "is a head that makes no type".to_owned(),
-        }
-    }
-
     /// An instruction with what it takes and gives.
     fn instruction(&self, instruction: Instruction) -> String {
         let slot = |slot| self.slot(slot);
@@ -525,7 +579,7 @@ impl<'a> Listing<'a> {
             Instruction::Remember { slot: marks } => format!("remember -> {}", slot(marks)),
             Instruction::Undo { slot: marks } => format!("undo {}", slot(marks)),
             Instruction::Guard { slot: guarded, guard, or } => {
-                format!("guard {} {}{}", slot(guarded), self.guard(guard), self.or(or))
+                format!("guard {} {}{}", slot(guarded), self.m.guard_text(guard), self.or(or))
             }
             Instruction::SkipIfSmall { slots, to } => {
                 let mut names: Vec<String> = slots.iter().map(|&asked| slot(asked)).collect();

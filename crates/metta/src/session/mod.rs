@@ -133,6 +133,8 @@ pub struct Session {
     traced: Option<Traced>,
     /// Whether results of pure functions are remembered while a form is evaluated, unless the program says otherwise.
     pub(crate) memoises: bool,
+    /// The passes that the machine makes over the code of rules.
+    pub(crate) passes: crate::machine::Passes,
     /// What is counted of calls, if that is wanted.
     pub(crate) profile: Option<Box<Profile>>,
     /// What follows its named live queries.
@@ -168,6 +170,7 @@ impl Session {
             texts: Texts::default(),
             traced: None,
             memoises: true,
+            passes: Default::default(),
             profile: None,
             live: Live::default(),
         }

@@ -293,7 +293,7 @@ fn code_for(name: &str) -> Vec<String> {
     let explained = lines.map(|cells| {
         let mut session = Session::new(Box::new(MemoryWorld::default()));
         session.run(&format!("{}{} (= (explained $n) {})", imports(), cells[3], cells[2]), &mut |_, _| Ok(()));
-        session.explain("explained").expect("it has a rule")
+        session.explain("explained", crate::Explained::Code).expect("it has a rule")
     });
     explained.collect()
 }
@@ -329,7 +329,7 @@ fn minimal_code_that_calls_a_function_is_explained() {
     let mut session = Session::new(Box::new(MemoryWorld::default()));
     let program = "(= (f $x) (+ $x 1)) (= (g $n) (function (chain (eval (f $n)) $y (return $y))))";
     session.run(program, &mut |_, _| Ok(()));
-    let code = session.explain("g").expect("it has a rule");
+    let code = session.explain("g", crate::Explained::Code).expect("it has a rule");
     assert!(code.contains("load open -> "), "{code}");
 }
 

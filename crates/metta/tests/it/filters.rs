@@ -109,7 +109,7 @@ fn code_says_how_many_tests_are_filters() {
         let mut session = Session::new(Box::new(MemoryWorld::default()));
         let program = format!("(= (ask $m) (match &self (v $k $n) {template}))");
         drop(session.run(&program, &mut |_, _| Ok(())));
-        let code = session.explain("ask").expect("it has rules");
+        let code = session.explain("ask", metta::Explained::Code).expect("it has rules");
         let query = code.lines().find(|line| line.contains(" query ")).expect("it asks");
         query.split(", filters ").nth(1).map_or(0, |rest| rest[..1].parse().expect("it is a digit"))
     };

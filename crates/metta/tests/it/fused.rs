@@ -14,7 +14,7 @@ const FACTS: &str = "!(bind! &b (new-space))\n!(bind! &c (new-space))
 fn is_fused(body: &str) -> bool {
     let mut session = Session::new(Box::new(MemoryWorld::default()));
     drop(session.run(&format!("{FACTS}(= (ask $a) {body})"), &mut |_, _| Ok(())));
-    session.explain("ask").expect("it has rules").contains("query-fused")
+    session.explain("ask", metta::Explained::Code).expect("it has rules").contains("query-fused")
 }
 
 #[test]

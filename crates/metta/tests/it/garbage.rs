@@ -46,7 +46,7 @@ fn corpus() -> PathBuf {
 }
 
 /// The programs in a folder of the corpus, by their paths from there.
-fn programs(below: &str) -> Vec<(String, String)> {
+pub(crate) fn programs(below: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(corpus().join(below)).expect("the corpus can be listed") {
         let path = entry.expect("the corpus can be listed").path();

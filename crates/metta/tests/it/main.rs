@@ -29,6 +29,7 @@ mod measure;
 mod memo;
 mod modules;
 mod negation;
+mod passes;
 mod places;
 mod printing;
 mod query_log;

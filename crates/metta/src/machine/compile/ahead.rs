@@ -1,17 +1,7 @@
-//! Variables that are made before alternatives begin.
-//!
-//! A rule is renamed apart once for each call, so the alternatives of its body share its variables. The machine makes a
-//! variable where it is first needed. If something that may have several results is evaluated before that place, each
-//! of them would get a variable of its own: so the variable is made ahead of it.
+//! Makes variables before alternatives begin: see [`crate::machine::lower`].
 
 use super::Compiler;
-use crate::lowering::{Form, Loop, Lowering};
-use crate::machine::Running;
-use crate::machine::types::HeadKind;
-use crate::operation::lowering_of;
-use crate::stdlib::forms::special_form;
-use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Variable, variables};
+use space::{Atom, Variable};
 
 impl Compiler<'_, '_> {
     /// Makes the variables that are needed after the evaluation of an atom, if that may have several results.
@@ -27,173 +17,28 @@ impl Compiler<'_, '_> {
         pattern: Option<&Atom>,
         later: impl IntoIterator<Item = &'a Atom>,
     ) {
-        if self.has_one_result(first) {
-            return;
-        }
-        let mut needed = Needed::new(self.run);
-        let bound = pattern.map(variables).unwrap_or_default();
-        needed.bind(&bound);
-        later.into_iter().for_each(|atom| needed.note(atom));
-        let found = needed.found;
-        self.make_in_order(found, first);
+        let needed = self.lower().needed_after(first, pattern, later);
+        self.make_each(&needed);
     }
 
-    /// Makes variables that have no slot yet, and those before them in the rule that the evaluation of an atom needs: of two variables that
-    /// become one the older stays, and that is the one that is written first.
-    pub(super) fn make_in_order(&mut self, mut wanted: Vec<Variable>, first: &Atom) {
-        wanted.retain(|variable| !self.state.variables.contains_key(variable));
-        if wanted.is_empty() {
-            return;
-        }
-        let mut needed = Needed::new(self.run);
-        needed.note(first);
-        let needed = needed.is_found;
-        let all: FxHashSet<&Variable> = wanted.iter().collect();
-        let mut written = variables(&self.whole);
-        let last = written.iter().rposition(|variable| all.contains(variable));
-        written.truncate(last.map_or(0, |last| last + 1));
-        written.retain(|variable| all.contains(variable) || needed.contains(variable));
-        for variable in written.iter().chain(&wanted) {
+    /// Makes the variables of an expression that occur outside of it as well, so that each of its paths has the same.
+    pub(super) fn make_shared(&mut self, atom: &Atom) {
+        let shared = self.lower().shared(atom);
+        self.make_each(&shared);
+    }
+
+    /// Makes variables that have no slot yet.
+    pub(super) fn make_each(&mut self, variables: &[Variable]) {
+        for variable in variables {
             self.slot_of(variable);
-        }
-    }
-
-    /// Makes the variables that the branches of a `case` or a `switch` need, if its subject may have several results.
-    pub(super) fn make_ahead_of_branches(&mut self, subject: &Atom, branches: &Atom) {
-        for branch in branches.children().unwrap_or_default() {
-            if let Some([pattern, body]) = branch.children() {
-                self.make_ahead_of(subject, Some(pattern), [body]);
-            }
         }
     }
 
     /// Makes the variables of the parts of an expression that come after one that may have several results.
     pub(super) fn make_ahead_of_parts(&mut self, parts: &[Atom]) {
-        if let Some(first) = parts.iter().position(|part| !self.has_one_result(part)) {
+        let first = parts.iter().position(|part| !self.lower().has_one_result(part));
+        if let Some(first) = first {
             self.make_ahead(&parts[first], &parts[first + 1..]);
         }
-    }
-}
-
-/// The variables that an evaluation needs and no pattern in it binds, in the order in which they are met.
-struct Needed<'n, 'r> {
-    run: &'n mut Running<'r>,
-    found: Vec<Variable>,
-    is_found: FxHashSet<Variable>,
-    /// How many patterns around bind each variable.
-    bound: FxHashMap<Variable, usize>,
-}
-
-impl<'n, 'r> Needed<'n, 'r> {
-    fn new(run: &'n mut Running<'r>) -> Self {
-        Self { run, found: Vec::new(), is_found: FxHashSet::default(), bound: FxHashMap::default() }
-    }
-
-    fn bind(&mut self, variables: &[Variable]) {
-        variables.iter().for_each(|variable| *self.bound.entry(variable.clone()).or_default() += 1);
-    }
-
-    fn unbind(&mut self, variables: &[Variable]) {
-        let bound = &mut self.bound;
-        variables.iter().for_each(|variable| *bound.get_mut(variable).expect("it was bound") -= 1);
-    }
-
-    fn note(&mut self, atom: &Atom) {
-        match atom {
-            Atom::Variable(variable) => self.note_variable(variable),
-            Atom::Expression(expression) if !atom.is_ground() => self.note_expression(expression.children()),
-            _ => {}
-        }
-    }
-
-    fn note_variable(&mut self, variable: &Variable) {
-        let is_bound = self.bound.get(variable).is_some_and(|&patterns| patterns > 0);
-        if !is_bound && self.is_found.insert(variable.clone()) {
-            self.found.push(variable.clone());
-        }
-    }
-
-    fn note_expression(&mut self, children: &[Atom]) {
-        let Some((head, arguments)) = children.split_first() else { return };
-        let Atom::Symbol(name) = head else { return self.note_operation(children) };
-        match (special_form(name.as_str()).map(|special| special.form), arguments) {
-            (Some(Form::Let), [pattern, value, body]) => {
-                self.note(value);
-                self.note_within(pattern, [body]);
-            }
-            (Some(Form::Case | Form::Switch), [subject, branches]) => {
-                self.note(subject);
-                for branch in branches.children().unwrap_or_default() {
-                    match branch.children() {
-                        Some([pattern, body]) => self.note_within(pattern, [body]),
-                        _ => self.note(branch),
-                    }
-                }
-            }
-            (Some(Form::Unify), [atom, pattern, then, otherwise]) => {
-                self.note(atom);
-                self.note(otherwise);
-                self.note_within(pattern, [then]);
-            }
-            (Some(Form::Chain | Form::Loop(Loop::Map | Loop::Filter)), [first, pattern, template]) => {
-                self.note(first);
-                self.note_within(pattern, [template]);
-            }
-            (Some(Form::Loop(Loop::Fold)), [list, start, result, item, body]) => {
-                self.note(list);
-                self.note(start);
-                self.note_within(&Atom::expression([result.clone(), item.clone()]), [body]);
-            }
-            _ => {
-                let is_form = self.run.is_special_form(name.as_str(), arguments.len());
-                self.note_call(children, is_form);
-            }
-        }
-    }
-
-    /// Notes what an expression needs whose head is not a name.
-    fn note_operation(&mut self, children: &[Atom]) {
-        match (lowering_of(&children[0]), &children[1..]) {
-            (Some(Lowering::LetAll), [pairs, body]) => {
-                let mut bound = Vec::new();
-                for pair in pairs.children().unwrap_or_default() {
-                    let Some([pattern, value]) = pair.children() else { continue };
-                    self.note(value);
-                    let binds = variables(pattern);
-                    self.bind(&binds);
-                    bound.extend(binds);
-                }
-                self.note(body);
-                self.unbind(&bound);
-            }
-            (Some(Lowering::Query), [space, pattern, template]) => {
-                self.note(space);
-                self.note_within(pattern, [template]);
-            }
-            _ => self.note_call(children, false),
-        }
-    }
-
-    /// Notes what a call needs that binds no variable for its parts.
-    fn note_call(&mut self, children: &[Atom], is_form: bool) {
-        if !is_form && self.may_be_shown(&children[0], children.len() - 1) {
-            let met = children.iter().flat_map(variables);
-            met.for_each(|variable| self.note(&Atom::Variable(variable)));
-        } else {
-            children.iter().for_each(|child| self.note(child));
-        }
-    }
-
-    /// Whether there may be an error that shows the whole expression, patterns included: of arguments with other types.
-    fn may_be_shown(&mut self, head: &Atom, arity: usize) -> bool {
-        let Some(leaf) = self.run.m.values.constant_leaf(head) else { return false };
-        !matches!(self.run.head_kind(leaf, arity), HeadKind::Untyped)
-    }
-
-    fn note_within<'a>(&mut self, pattern: &Atom, later: impl IntoIterator<Item = &'a Atom>) {
-        let bound = variables(pattern);
-        self.bind(&bound);
-        later.into_iter().for_each(|atom| self.note(atom));
-        self.unbind(&bound);
     }
 }

@@ -8,15 +8,11 @@
 //! 4. In last place, data whose last child is a call becomes a hole of what the frame comes to, and the call takes the
 //!    place of the frame.
 
-use super::body::Whole;
 use super::{CodeState, Compiler, Dest, Errors, Label, Later};
-use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot, TypeId};
-use crate::machine::kept_types::{ARITY_MAX, TypedData};
-use crate::machine::types::{Formal, HeadKind};
-use crate::machine::words::{COMPOUND, EMPTY, ERROR, SYMBOL};
-use crate::names;
-use crate::operation::Operation;
-use crate::types;
+use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot};
+use crate::machine::core::{self, Core, DataTypes, Evaluator, Written};
+use crate::machine::kept_types::TypedData;
+use crate::machine::words::{EMPTY, ERROR};
 use region::{Ref, Stamp};
 use space::Atom;
 use std::rc::Rc;
@@ -31,32 +27,6 @@ pub(super) struct Parts {
     /// Whether a child was evaluated because it was not its own result.
     is_changed: bool,
     by: Option<Rc<DataTypes>>,
-}
-
-/// How data is made whose head has a type.
-pub(super) struct DataTypes {
-    /// What its children are evaluated to, if the code has looked at their types; otherwise they are leaves and variables whose
-    /// types are looked at when it is built.
-    pub(super) formals: Option<Rc<[Formal]>>,
-    /// What is evaluated as it stands if a child needs that, and the type that is expected of it.
-    pub(super) whole: Atom,
-    pub(super) type_id: TypeId,
-}
-
-impl DataTypes {
-    /// The type that a child is evaluated to.
-    fn formal(&self, place: usize) -> TypeId {
-        match self.formals.as_ref().map(|formals| formals[place]) {
-            Some(Formal::Typed(type_id)) => type_id,
-            Some(Formal::Raw | Formal::Expression) | None => 0,
-        }
-    }
-
-    /// What is kept beside the code.
-    fn typed_data(&self, last: Option<TypeId>) -> Box<TypedData> {
-        let expected = if self.formals.is_some() { None } else { Some(self.type_id) };
-        Box::new(TypedData::new(expected, last))
-    }
 }
 
 impl Parts {
@@ -88,50 +58,32 @@ pub(super) struct Unnormalized {
 }
 
 impl Compiler<'_, '_> {
-    /// Data whose head has neither rules nor types.
-    pub(super) fn construct(&mut self, function: u32, head: Ref, arguments: &[Atom], dest: Dest) {
-        self.construct_by(None, (function, head), arguments, dest);
-    }
-
-    /// Data whose head has no rules; how it is made if it has a type.
-    fn construct_by(
-        &mut self,
-        by: Option<Rc<DataTypes>>,
-        (function, head): (u32, Ref),
-        arguments: &[Atom],
-        dest: Dest,
-    ) {
-        self.make_ahead_of_parts(arguments);
-        if let (Dest::Tail, Some((last, others))) = (dest, arguments.split_last())
-            && !self.run.m.code.is_exact
-            && self.is_call(last)
-        {
-            return self.wrap(by, (function, head), others, last);
+    /// Puts data together.
+    pub(super) fn construct(&mut self, data: &core::Data, dest: Dest) {
+        if let Some(around) = &data.around {
+            return self.wrap(data, around);
         }
-        self.make_written(arguments);
-        match by.is_none().then(|| self.nested_data(function, head, arguments)).flatten() {
-            Some(data) => self.construct_whole(data, (function, head), arguments, dest),
-            None => self.construct_each(by, (function, head), arguments, dest),
+        match data.is_at_once.then(|| self.nested_data(data)).flatten() {
+            Some(nested) => self.construct_whole(nested, data, dest),
+            None => self.construct_each(data, dest),
         }
     }
 
     /// Data of which all is there already, in one go, or else expression by expression.
-    fn construct_whole(&mut self, data: u32, head: (u32, Ref), arguments: &[Atom], dest: Dest) {
+    fn construct_whole(&mut self, nested: u32, data: &core::Data, dest: Dest) {
         let join = match dest {
             Dest::Tail => {
-                self.emit(Instruction::ReturnNested { data });
+                self.emit(Instruction::ReturnNested { data: nested });
                 None
             }
             Dest::Slot(dst) => {
                 let join = self.label();
-                self.emit_to(Instruction::ConstructNested { data, dst, then: 0 }, join);
+                self.emit_to(Instruction::ConstructNested { data: nested, dst, then: 0 }, join);
                 Some(join)
             }
         };
         let live = self.state.live.clone();
-        self.is_inside_data = true;
-        self.construct_each(None, head, arguments, dest);
-        self.is_inside_data = false;
+        self.construct_each(data, dest);
         if let (Some(join), Dest::Slot(dst)) = (join, dest) {
             self.place(join);
             // Made in one go, the parts were in no slots.
@@ -141,21 +93,15 @@ impl Compiler<'_, '_> {
     }
 
     /// Data whose arguments are evaluated one by one.
-    fn construct_each(
-        &mut self,
-        by: Option<Rc<DataTypes>>,
-        (function, head): (u32, Ref),
-        arguments: &[Atom],
-        dest: Dest,
-    ) {
-        let begins = dest != Dest::Tail && self.is_gathered(arguments);
+    fn construct_each(&mut self, data: &core::Data, dest: Dest) {
+        let begins = data.is_gathered;
         let outer = self.errors;
         let begun = if begins { self.slot() } else { 0 };
         let label = begins.then(|| self.begin_barrier(begun));
-        let mut parts = self.parts_of(by, (function, head), arguments);
-        parts.is_same = arguments.iter().all(|argument| self.is_same(argument));
+        let mut parts = self.parts_of(data);
+        parts.is_same = data.is_same;
         let dst = if begins { self.slot() } else { self.target(dest) };
-        let written = if parts.is_same { None } else { self.written_data(head, arguments) };
+        let written = data.written.as_ref().and_then(|arguments| self.written_data(data.head, arguments));
         match (dest, written) {
             (_, Some(written)) => {
                 self.build_joined(parts, dst);
@@ -184,14 +130,6 @@ impl Compiler<'_, '_> {
         self.finish(target, dest);
     }
 
-    /// Whether the alternatives of data that is no result of a frame are collected together: what is evaluated later must not
-    /// come between those of what is evaluated before. Where rules may change, nor may a rule for the data.
-    fn is_gathered(&self, arguments: &[Atom]) -> bool {
-        let branching = arguments.iter().filter(|argument| self.may_branch(argument)).count();
-        branching > 1 && arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)))
-            || branching > 0 && self.run.m.code.is_exact
-    }
-
     /// Data in a slot, whether or not its children had to be evaluated.
     fn build_joined(&mut self, parts: Parts, dst: Slot) {
         let is_open = !parts.are_certain();
@@ -214,15 +152,14 @@ impl Compiler<'_, '_> {
     }
 
     /// Data in last place whose last child is a call.
-    fn wrap(&mut self, by: Option<Rc<DataTypes>>, (function, head): (u32, Ref), others: &[Atom], last: &Atom) {
-        let type_id = by.as_ref().map_or(0, |by| by.formal(others.len()));
-        let mut parts = self.parts_of(by, (function, head), others);
+    fn wrap(&mut self, data: &core::Data, around: &core::Around) {
+        let mut parts = self.parts_of(data);
         parts.children.push(EMPTY);
         let behind = self.label();
-        self.build(parts, Rebuilt::Wrapper(last.clone(), behind));
+        self.build(parts, Rebuilt::Wrapper(around.atom.clone(), behind));
         self.place(behind);
         let call = self.here() as usize;
-        self.expression(last, type_id, Dest::Tail);
+        self.node(&around.call, Dest::Tail);
         let code = &mut self.run.m.code.instructions;
         if let (Instruction::BuildHole { data }, Instruction::TailCallWith { function, arguments }) =
             (code[call - 1], code[call])
@@ -231,44 +168,26 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// Whether an atom calls a function with rules.
-    pub(super) fn is_call(&mut self, atom: &Atom) -> bool {
-        let Some([Atom::Symbol(name), arguments @ ..]) = atom.children() else { return false };
-        let head = self.run.m.values.symbol(name);
-        !names::is_error(atom)
-            && !self.run.is_special_form(name.as_str(), arguments.len())
-            && self.run.has_rules(head, arguments.len() as Slot)
-    }
-
     /// Leaves and slots, after the code that evaluates what is evaluated first.
-    fn parts_of(&mut self, by: Option<Rc<DataTypes>>, (function, head): (u32, Ref), arguments: &[Atom]) -> Parts {
-        // What stands before `Empty` is evaluated all the same: it may be an error.
-        let is_simple = |argument: &Atom| !matches!(argument, Atom::Expression(_)) && !argument.is_symbol(names::EMPTY);
-        let are_simple = arguments.iter().all(is_simple);
-        let (mut children, mut slots) = (vec![head], Vec::new());
-        // What an argument before it has bound is evaluated as any other argument, where these have types.
-        let holds = !self.is_well_typed && by.is_none();
-        let held = if holds { self.hold(arguments.iter()) } else { Vec::new() };
-        for (place, argument) in arguments.iter().enumerate() {
-            let type_id = by.as_ref().map_or(0, |by| by.formal(place));
-            let leaf = self.run.m.values.constant_leaf(argument);
-            match (leaf, argument) {
-                (Some(EMPTY), _) => _ = self.emit(Instruction::Fail),
-                (Some(_), _) => {}
-                (None, Atom::Variable(variable)) if are_simple => {
-                    let slot = self.slot_of(variable);
-                    let is_value = self.is_normal(slot, type_id);
-                    slots.push(DataSlot { place: children.len() as Slot, slot, is_value });
+    fn parts_of(&mut self, data: &core::Data) -> Parts {
+        let (mut children, mut slots) = (vec![data.head], Vec::new());
+        let held = self.hold(&data.held);
+        for child in &data.children {
+            let place = children.len() as Slot;
+            let taken = match child {
+                Core::Leaf(_) => None,
+                Core::Fail => {
+                    self.emit(Instruction::Fail);
+                    None
                 }
-                (None, _) => {
-                    let slot =
-                        if by.is_some() { self.native_operand(argument, type_id) } else { self.operand(argument, 0) };
-                    slots.push(DataSlot { place: children.len() as Slot, slot, is_value: true });
-                }
-            }
-            children.push(leaf.unwrap_or(EMPTY));
+                Core::Evaluate { variable, .. } if data.is_flat => Some((self.state.variables[variable], false)),
+                child => Some((self.slot_of_node(child), true)),
+            };
+            slots.extend(taken.map(|(slot, is_value)| DataSlot { place, slot, is_value }));
+            children.push(if let Core::Leaf(leaf) = child { *leaf } else { EMPTY });
         }
         self.held = held;
+        let (function, by) = (data.function, data.by.clone());
         Parts { function, children, slots, is_same: false, is_changed: false, by }
     }
 
@@ -298,7 +217,10 @@ impl Compiler<'_, '_> {
         let is_normal = children.iter().all(|&leaf| leaf != ERROR);
         let data = self.run.m.code.data.len() as u32;
         let last = matches!(made, Rebuilt::Wrapper(..)).then(|| children.len() - 2);
-        let typed = by.map(|by| by.typed_data(last.map(|last| by.formal(last))));
+        let typed = by.map(|by| {
+            let expected = if by.formals.is_some() { None } else { Some(by.type_id) };
+            Box::new(TypedData::new(expected, last.map(|last| by.formal(last))))
+        });
         let stamp = Stamp::new(&children).expect("longer expressions are not compiled");
         self.run.m.code.data.push(Data {
             function,
@@ -328,57 +250,9 @@ impl Compiler<'_, '_> {
             Rebuilt::Result | Rebuilt::Wrapper(..) => (Dest::Tail, None),
             Rebuilt::Slot(dst, join) => (Dest::Slot(dst), join),
         };
-        let (state, errors, atom, type_id) = (self.state.clone(), self.errors, by.whole.clone(), by.type_id);
-        self.write_behind(Later::Plain { label, atom, is_answer: false, type_id, dest, state, join, errors });
-    }
-
-    /// Data whose head has one function type, by which its arguments are evaluated to types; `false` if it is made otherwise.
-    pub(super) fn construct_typed(
-        &mut self,
-        (function, head): (u32, Ref),
-        formals: &Rc<[Formal]>,
-        whole: Whole<'_>,
-        dest: Dest,
-    ) -> bool {
-        let arguments = &whole.atom.children().expect("it is an expression")[1..];
-        let are_evaluated = formals.iter().all(|formal| matches!(formal, Formal::Typed(_)));
-        if !are_evaluated || !self.is_data_by_type(head, arguments) {
-            return false;
-        }
-        let by = DataTypes { formals: Some(Rc::clone(formals)), whole: whole.atom.clone(), type_id: whole.type_id };
-        self.construct_by(Some(Rc::new(by)), (function, head), arguments, dest);
-        true
-    }
-
-    /// Data of leaves and variables whose head has a type with variables; `false` if it is made otherwise.
-    pub(super) fn construct_open(&mut self, function: &Atom, head: Ref, whole: Whole<'_>, dest: Dest) -> bool {
-        let Whole { atom, type_id } = whole;
-        let arguments = &atom.children().expect("it is an expression")[1..];
-        let is_simple = !arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)))
-            && arguments.iter().any(|argument| matches!(argument, Atom::Variable(_)));
-        let expected = &self.run.m.code.types[usize::from(type_id)];
-        let says_how = types::says_how(function) || type_id != 0 && types::says_how(expected);
-        let (formals, _) = types::function_parts(function);
-        if !is_simple || says_how || formals.len() != arguments.len() || !self.is_data_by_type(head, arguments) {
-            return false;
-        }
-        let by = DataTypes { formals: None, whole: atom.clone(), type_id };
-        let function = self.run.m.code.function(head, arguments.len() as Slot, type_id);
-        self.construct_by(Some(Rc::new(by)), (function, head), arguments, dest);
-        true
-    }
-
-    /// Whether an expression whose head has a type is data, as rules stand, and put together in place.
-    pub(super) fn is_data_by_type(&mut self, head: Ref, arguments: &[Atom]) -> bool {
-        let is_plain = |argument: &Atom| !argument.is_symbol(names::EMPTY) && !names::is_error(argument);
-        head.tag() == SYMBOL
-            && head != EMPTY
-            && head != ERROR
-            && !self.run.m.code.is_exact
-            && arguments.len() <= ARITY_MAX
-            && arguments.iter().all(is_plain)
-            && !self.run.may_have_whole_type(head, arguments.len())
-            && !self.run.has_rules(head, arguments.len() as Slot)
+        let written = Written { atom: by.whole.clone(), type_id: by.type_id, by: Evaluator::Machine };
+        let (node, state, errors) = (Rc::new(Core::Written(written)), self.state.clone(), self.errors);
+        self.write_behind(Later::Node { label, node, dest, state, join, errors });
     }
 
     /// Evaluates the children of data one by one, and builds it then.
@@ -406,50 +280,6 @@ impl Compiler<'_, '_> {
                 self.or_plain(Instruction::GuardTypeEpoch { shapes, or: 0 }, &call, 0, Dest::Tail);
                 self.emit_to(Instruction::Jump { to: 0 }, behind);
             }
-        }
-    }
-
-    /// Whether a rule matches an expression as it stands, or may when its variables are bound.
-    fn may_be_reduced(&mut self, atom: &Atom) -> bool {
-        let source = self.run.session.program.variables();
-        let body = Atom::Variable(source.fresh(names::asked()));
-        let rule = Atom::expression([names::equal(), atom.clone(), body]);
-        !self.run.space.query(&rule, source).is_empty()
-    }
-
-    /// Whether an atom evaluates to itself, whatever its variables hold.
-    pub(super) fn is_same(&mut self, atom: &Atom) -> bool {
-        match atom {
-            Atom::Variable(_) => true,
-            Atom::Expression(expression) if !expression.is_empty() => {
-                let children = expression.children();
-                if !matches!(children[0], Atom::Symbol(_)) {
-                    let is_data = match &children[0] {
-                        head @ Atom::Grounded(_) => Operation::of(head).is_none(),
-                        Atom::Expression(head) => head.is_empty() && self.run.is_unit_open(),
-                        _ => false,
-                    };
-                    return is_data
-                        && !(self.run.has_rules(COMPOUND, (children.len() - 1) as Slot) && self.may_be_reduced(atom))
-                        && children[1..].iter().all(|child| self.is_same(child));
-                }
-                let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
-                let arity = children.len() - 1;
-                let kind = self.run.head_kind(head, arity);
-                let is_open = |place: usize| match &kind {
-                    HeadKind::Untyped | HeadKind::Other => true,
-                    HeadKind::Raw { .. } => false,
-                    HeadKind::Typed(signature) => matches!(signature.formals[place], Formal::Typed(_)),
-                    HeadKind::Parametric(function) => {
-                        let formal = &types::function_parts(function).0[place];
-                        !formal.is_symbol(names::ATOM) && !formal.is_symbol(names::EXPRESSION)
-                    }
-                };
-                !matches!(kind, HeadKind::Other)
-                    && !self.run.has_rules(head, arity as Slot)
-                    && children[1..].iter().enumerate().all(|(place, child)| !is_open(place) || self.is_same(child))
-            }
-            _ => true,
         }
     }
 }

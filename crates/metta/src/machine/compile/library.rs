@@ -5,7 +5,6 @@ use crate::lowering::{Form, Loop};
 use crate::machine::code::{
     Guard, HEADER, Instruction, NO_FUNCTION, REDUCE, Slot, SyntheticBody, SyntheticFunction, TemplatePart, TypeId,
 };
-use crate::machine::types::{Formal, Signature};
 use crate::machine::words::small;
 use crate::names;
 use crate::operation::Operation;
@@ -20,14 +19,6 @@ pub(super) fn open_loop_slots(kind: Loop) -> usize {
 }
 
 impl Compiler<'_, '_> {
-    /// `(id x)`, of which nothing is expected: its type, `(-> $t $t)`, says nothing that the evaluation of `x` does not.
-    pub(super) fn identity(&mut self, atom: &Atom, dest: Dest) {
-        let children = atom.children().expect("a form is an expression");
-        let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
-        let signature = Signature { formals: [Formal::Typed(0)].into(), result: Some(0) };
-        self.typed(head, &signature, atom, 0, dest);
-    }
-
     /// `(capture goal)` in the module whose space is that of the evaluation; says whether it could be compiled.
     pub(super) fn capture(&mut self, atom: &Atom, goal: &Atom, type_id: u16, dest: Dest) -> bool {
         let Some(operation) = atom.head().and_then(Operation::of) else { return false };
@@ -67,7 +58,9 @@ impl Compiler<'_, '_> {
         let dst = self.slot();
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
-        self.collected_by(goal, dst, false, |slot, return_point| Instruction::Transact { slot, return_point });
+        self.make_shared(goal);
+        let begin = |slot, return_point| Instruction::Transact { slot, return_point };
+        self.collected_by(dst, false, begin, |compiler, dest| compiler.value(goal, 0, dest));
         self.errors = outer;
         self.write_behind(Later::Raw { label, dst, back });
         self.place(back);

@@ -5,15 +5,15 @@
 //! each element but those that hold something; as what they hold must have no variables of its own, that is looked at
 //! before the loop begins.
 
-use super::answers::OddAnswer;
-use super::{Compiler, Dest, Errors, Later, occurrences};
+use super::{Compiler, Dest, Errors, Later};
 use crate::instructions::is_instruction;
-use crate::lowering::{Form, Loop, Lowering};
+use crate::lowering::{Loop, Lowering};
 use crate::machine::code::{
     Guard, HEADER, Instruction, NO_FUNCTION, Slot, SyntheticBody, SyntheticFunction, TemplatePart, TypeId,
 };
-use crate::machine::types::{Formal, HeadKind};
-use crate::machine::words::{ERROR, small};
+use crate::machine::lower::OddAnswer;
+use crate::machine::types::HeadKind;
+use crate::machine::words::small;
 use crate::names;
 use crate::operation::lowering_of;
 use space::{Atom, Variable, variables};
@@ -44,110 +44,6 @@ impl<'a> Parts<'a> {
 }
 
 impl Compiler<'_, '_> {
-    /// `car-atom`, `cdr-atom`, `cons-atom`, `decons-atom`; says whether they could be compiled.
-    pub(super) fn list_form(&mut self, form: Form, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
-        let arguments = &atom.children().expect("a form is an expression")[1..];
-        let mut guards = Vec::new();
-        let is_raw = matches!(form, Form::Cons | Form::Decons);
-        let result = if is_raw { self.run.m.type_cache.atom_type } else { 0 };
-        let list = arguments.last().expect("the form has arguments");
-        if !self.run.agrees_statically(result, type_id) || !self.is_raw_expression(list, &mut guards) {
-            return false;
-        }
-        self.guard(&guards, atom, type_id, dest);
-        let list = self.raw_slot(list);
-        if is_raw {
-            let head = (form == Form::Cons).then(|| self.raw_slot(&arguments[0]));
-            let dst = self.target(dest);
-            let instruction = match head {
-                Some(head) => Instruction::Cons { head, tail: list, dst, or: 0 },
-                None => Instruction::Decons { slot: list, dst, or: 0 },
-            };
-            self.or_plain(instruction, atom, type_id, dest);
-            self.finish(dst, dest);
-            return true;
-        }
-        let part = self.slot();
-        let instruction = match form {
-            Form::Head => Instruction::Head { slot: list, dst: part, or: 0 },
-            _ => Instruction::Tail { slot: list, dst: part, or: 0 },
-        };
-        self.or_plain(instruction, atom, type_id, dest);
-        self.mark_live(part);
-        if form == Form::Head {
-            self.or_plain(Instruction::Guard { slot: part, guard: Guard::Reducible, or: 0 }, atom, type_id, dest);
-        }
-        self.value_of_slot(part, 0, dest);
-        true
-    }
-
-    /// The element of `(let $rest (call …) (cons-atom element $rest))` in last place, if it stands for something already and the call is one
-    /// of a function with rules.
-    pub(super) fn element_before_call<'a>(&mut self, parts: [&'a Atom; 3], dest: Dest) -> Option<&'a Atom> {
-        let [Atom::Variable(rest), value, body] = parts else { return None };
-        let [Atom::Symbol(name), element, Atom::Variable(list)] = body.children()? else { return None };
-        let is_there = match element {
-            Atom::Variable(element) => element != rest && self.state.variables.contains_key(element),
-            element => self.run.m.values.constant_leaf(element).is_some_and(|leaf| leaf != ERROR),
-        };
-        let is_plain = dest == Dest::Tail && !self.is_form && !self.run.m.code.is_exact;
-        let is_such = is_plain
-            && list == rest
-            && is_there
-            && !self.state.variables.contains_key(rest)
-            && occurrences(value, rest) == 0
-            && self.is_call(value)
-            && self.run.special_form(name.as_str(), 2) == Some(Form::Cons);
-        is_such.then_some(element)
-    }
-
-    /// Such a form: the call takes the place of the frame, and its result that of the rest.
-    pub(super) fn list_around_call(&mut self, element: &Atom, call: &Atom, atom: &Atom, type_id: TypeId) {
-        let first = self.raw_slot(element);
-        let dst = self.slot();
-        let return_point = self.return_point(dst, None);
-        self.or_plain(Instruction::BuildConsHole { first, return_point, or: 0 }, atom, type_id, Dest::Tail);
-        self.expression(call, 0, Dest::Tail);
-    }
-
-    /// Native functions on lists, and tests, that have instructions; says whether this is one that could be compiled.
-    pub(super) fn list_operation(&mut self, lowering: Lowering, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
-        let arguments = &atom.children().expect("a call is an expression")[1..];
-        match (lowering, arguments) {
-            (Lowering::Size, [list]) => self.size(atom, list, type_id, dest),
-            (Lowering::Element, [list, index]) => self.element(atom, list, index, type_id, dest),
-            (Lowering::IfEqual, [left, right, then, otherwise]) => {
-                let test = |compiler: &mut Self| {
-                    let (left, right) = (compiler.raw_slot(left), compiler.raw_slot(right));
-                    Instruction::IfEqual { left, right, or: 0 }
-                };
-                self.test_operation(test, atom, [then, otherwise], dest)
-            }
-            (Lowering::IfError, [tested, then, otherwise]) => {
-                let test = |compiler: &mut Self| Instruction::IfError { slot: compiler.raw_slot(tested), or: 0 };
-                self.test_operation(test, atom, [then, otherwise], dest)
-            }
-            _ => false,
-        }
-    }
-
-    fn test_operation(
-        &mut self,
-        test: impl FnOnce(&mut Self) -> Instruction,
-        atom: &Atom,
-        branches: [&Atom; 2],
-        dest: Dest,
-    ) -> bool {
-        let is_odd = |branch: &&Atom| branch.is_symbol(names::NOT_REDUCIBLE) || super::minimal::is_function(branch);
-        if branches.iter().any(is_odd) {
-            return false;
-        }
-        self.make_branches(&branches);
-        let test = test(self);
-        self.test_form(test, atom, branches, dest);
-        true
-    }
-
     /// The slot of an atom as it stands.
     fn raw_slot(&mut self, atom: &Atom) -> Slot {
         if let Atom::Variable(variable) = atom {
@@ -164,49 +60,15 @@ impl Compiler<'_, '_> {
         slot
     }
 
-    fn size(&mut self, atom: &Atom, list: &Atom, type_id: TypeId, dest: Dest) -> bool {
-        let mut guards = Vec::new();
-        let number = self.run.m.type_cache.number_type;
-        if !self.run.agrees_statically(number, type_id) || !self.is_raw_expression(list, &mut guards) {
-            return false;
-        }
-        self.guard(&guards, atom, type_id, dest);
-        let slot = self.raw_slot(list);
-        let dst = self.target(dest);
-        self.or_plain(Instruction::Size { slot, dst, or: 0 }, atom, type_id, dest);
-        self.finish(dst, dest);
-        true
-    }
-
-    fn element(&mut self, atom: &Atom, list: &Atom, index: &Atom, type_id: TypeId, dest: Dest) -> bool {
-        let mut guards = Vec::new();
-        let formals = [Formal::Expression, Formal::Typed(self.run.m.type_cache.number_type)];
-        let arguments = [list.clone(), index.clone()];
-        let atom_type = self.run.m.type_cache.atom_type;
-        let is_plain = matches!(index, Atom::Variable(_)) || self.run.m.values.constant_leaf(index).is_some();
-        if !is_plain
-            || !self.run.agrees_statically(atom_type, type_id)
-            || !self.arguments_agree(&formals, &arguments, &mut guards)
-        {
-            return false;
-        }
-        self.guard(&guards, atom, type_id, dest);
-        let (slot, index) = (self.raw_slot(list), self.raw_slot(index));
-        let dst = self.target(dest);
-        self.or_plain(Instruction::Element { slot, index, dst, or: 0 }, atom, type_id, dest);
-        self.finish(dst, dest);
-        true
-    }
-
     /// A loop over a list with a template that is written out; says whether it could be compiled.
     pub(super) fn loop_form(&mut self, kind: Loop, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
         let Some(parts) = Parts::of(&atom.children().expect("a form is an expression")[1..]) else { return false };
         let mut guards = Vec::new();
-        if !self.is_loop(kind, parts.template) || !self.is_raw_expression(parts.list, &mut guards) {
+        if !self.is_loop(kind, parts.template) || !self.lower().is_raw_expression(parts.list, &mut guards) {
             return false;
         }
         let own = std::iter::once(parts.item).chain(parts.found);
-        guards.extend(own.filter_map(|variable| self.slot_guard(variable, Guard::Unbound)));
+        guards.extend(own.filter_map(|variable| self.lower().slot_guard(variable, Guard::Unbound)));
         // A variable that nothing has bound is another one in the template than in the list.
         let outside: Vec<Variable> =
             [Some(parts.list), parts.start].into_iter().flatten().flat_map(variables).collect();
@@ -217,9 +79,9 @@ impl Compiler<'_, '_> {
             return false;
         }
         let others = variables(parts.template).into_iter().filter(|variable| !parts.is_own(variable));
-        guards.extend(others.filter_map(|variable| self.slot_guard(&variable, Guard::Ground)));
-        self.guard(&guards, atom, type_id, dest);
-        if kind == Loop::Filter && !self.has_one_answer(parts.template) {
+        guards.extend(others.filter_map(|variable| self.lower().slot_guard(&variable, Guard::Ground)));
+        self.guard_each(&guards, atom, type_id, dest);
+        if kind == Loop::Filter && !self.lower().has_one_answer(parts.template) {
             // Errors that name the call are alternatives, and share its variable.
             self.slot_of(parts.item);
         }
@@ -245,28 +107,6 @@ impl Compiler<'_, '_> {
         true
     }
 
-    /// Whether minimal code reduces one call with one result.
-    fn has_one_answer(&self, code: &Atom) -> bool {
-        match code.children() {
-            Some([eval, call]) if eval.is_symbol("eval") => self.has_one_result(call),
-            _ => false,
-        }
-    }
-
-    /// Whether a form whose type has variables or takes some agrees with an expected type, if the guards hold.
-    pub(super) fn form_agrees(&mut self, call: &Atom, type_id: TypeId, guards: &mut Vec<Instruction>) -> bool {
-        let Some([Atom::Symbol(name), arguments @ ..]) = call.children() else { return false };
-        let Some(form) = self.run.special_form(name.as_str(), arguments.len()) else { return false };
-        let own: Vec<&Variable> = match (form, arguments) {
-            (Form::Loop(Loop::Map | Loop::Filter), [_, Atom::Variable(item), _]) if type_id == 0 => vec![item],
-            (Form::Loop(Loop::Fold), [_, _, Atom::Variable(found), Atom::Variable(item), _]) => vec![found, item],
-            (Form::IfDecons, [_, Atom::Variable(head), Atom::Variable(tail), _, _]) => vec![head, tail],
-            _ => return false,
-        };
-        guards.extend(own.into_iter().filter_map(|variable| self.slot_guard(variable, Guard::Unbound)));
-        self.is_raw_expression(&arguments[0], guards)
-    }
-
     /// `(if-decons-expr list $head $tail then else)`; says whether it could be compiled.
     pub(super) fn decons_form(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
         let mut guards = Vec::new();
@@ -274,10 +114,10 @@ impl Compiler<'_, '_> {
             return false;
         };
         let is_odd = |branch: &Atom| branch.is_symbol(names::NOT_REDUCIBLE) || super::minimal::is_function(branch);
-        if head == tail || is_odd(then) || is_odd(otherwise) || !self.form_agrees(atom, 0, &mut guards) {
+        if head == tail || is_odd(then) || is_odd(otherwise) || !self.lower().form_agrees(atom, 0, &mut guards) {
             return false;
         }
-        self.guard(&guards, atom, type_id, dest);
+        self.guard_each(&guards, atom, type_id, dest);
         self.make_branches(&[then, otherwise]);
         let own = Atom::expression([head.clone(), tail.clone()]);
         self.make_shared(&Atom::expression([own, then.clone()]));
@@ -294,7 +134,7 @@ impl Compiler<'_, '_> {
         self.mark_live(rest);
         self.pattern(first, head, super::head::Or::Destination(or));
         self.pattern(rest, tail, super::head::Or::Destination(or));
-        self.answer(then, 0, dest, |_| OddAnswer::Stands(atom.clone()));
+        self.answer(then, 0, dest, OddAnswer::Stands(atom.clone()));
         if dest != Dest::Tail {
             self.emit_to(Instruction::Jump { to: 0 }, join);
         }
@@ -386,15 +226,15 @@ impl Compiler<'_, '_> {
     /// the error of the head that is named. The interpreter knows which.
     fn unless_first_is_ill_typed(&mut self, made: &SyntheticFunction, template: &Atom, next: Slot) {
         let mut guards = Vec::new();
-        let agrees = self.agrees(template, 0, false, &mut guards);
-        if agrees && guards.iter().all(|&guard| self.holds(guard)) {
+        let agrees = self.lower().agrees(template, 0, false, &mut guards);
+        if agrees && guards.iter().all(|test| self.holds(test)) {
             return;
         }
         let (doubtful, go_on) = (self.label(), self.label());
         if agrees {
-            for &guard in &guards {
-                self.emit_to(guard, doubtful);
-            }
+            let before = self.state.clone();
+            guards.iter().for_each(|test| self.test_or(test, doubtful));
+            self.state = before;
             self.emit_to(Instruction::Jump { to: 0 }, go_on);
         }
         self.place(doubtful);

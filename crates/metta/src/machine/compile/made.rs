@@ -31,17 +31,15 @@ impl Compiler<'_, '_> {
             (Form::ContextSpace | Form::EvalInSpace | Form::Metta, _) => {
                 self.is_plain_instruction(form, arguments) && self.instruction_form(form, atom, type_id, dest)
             }
-            (Form::Head | Form::Tail | Form::Cons | Form::Decons, _) => self.list_form(form, atom, type_id, dest),
             (Form::Loop(kind), _) => self.loop_form(kind, atom, type_id, dest),
             (Form::IfDecons, _) => self.decons_form(atom, type_id, dest),
             (Form::Transaction, [goal]) => self.transaction(atom, goal, type_id, dest),
             (Form::Some(wanted), [goal]) => self.some_results(atom, (wanted, goal), type_id, dest),
             (Form::Some(_), [most, goal]) => self.limited(atom, [most, goal], type_id, dest),
-            (Form::Switch, [subject, branches]) => self.switch(atom, [subject, branches], type_id, dest),
             _ => self.inline(atom, type_id, dest),
         };
         if !is_done {
-            self.named(atom, type_id, dest);
+            self.lowered(dest, |lower, place| lower.named(atom, type_id, place));
         }
     }
 

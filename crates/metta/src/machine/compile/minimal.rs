@@ -11,14 +11,13 @@
 //! 5. `collapse-bind` with what takes its pairs apart again is a collection of results.
 //! 6. What remains is run by the interpreter.
 
-use super::answers::OddAnswer;
 use super::head::Or;
 use super::{CodeState, Compiler, DEPTH_MAX, Dest, Errors, Label, Later, occurrences};
 use crate::instructions::{MinimalInstruction, instruction_of, is_instruction};
 use crate::lowering::Lowering;
-use crate::machine::code::{
-    Branches, CollectedInto, Guard, HEADER, Instruction, OPEN, REDUCE, Slot, TemplatePart, TypeId,
-};
+use crate::machine::code::{Branches, CollectedInto, HEADER, Instruction, OPEN, REDUCE, Slot, TemplatePart, TypeId};
+use crate::machine::lower::OddAnswer;
+use crate::machine::lower::Place;
 use crate::names;
 use crate::operation::Operation;
 use crate::operation::lowering_of;
@@ -36,7 +35,7 @@ pub(super) enum Out {
 }
 
 /// Whether an atom is `(function body)` with a body that can be run.
-pub(super) fn is_function(atom: &Atom) -> bool {
+pub(in crate::machine) fn is_function(atom: &Atom) -> bool {
     matches!(atom.children(), Some([head, Atom::Expression(_)]) if head.is_symbol("function"))
 }
 
@@ -298,7 +297,9 @@ impl Compiler<'_, '_> {
     fn collected_as_value(&mut self, goal: &Atom, dst: Slot, into: CollectedInto) {
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
-        self.collected(goal, dst, into);
+        self.make_shared(goal);
+        let node = self.lower_with_passes(|lower| lower.value(goal, 0, Place::Inside));
+        self.collect(&node, into, dst);
         self.errors = outer;
         self.write_behind(Later::Raw { label, dst, back });
         self.place(back);
@@ -497,7 +498,7 @@ impl Compiler<'_, '_> {
     /// Makes the variables of the branches of a choice that have no slot yet, so that both have the same.
     pub(super) fn make_branches(&mut self, branches: &[&Atom]) {
         for branch in branches {
-            for variable in self.seen_elsewhere(free_variables(branch), &[branch]) {
+            for variable in self.lower().seen_elsewhere(free_variables(branch), &[branch]) {
                 self.make_variable(&variable);
             }
         }
@@ -592,7 +593,7 @@ impl Compiler<'_, '_> {
     fn make_known_outside(&mut self, parts: [&Atom; 4]) {
         let [left, pattern, then, _] = parts;
         self.make_variables(left);
-        for variable in self.seen_elsewhere(variables(pattern), &[pattern, then]) {
+        for variable in self.lower().seen_elsewhere(variables(pattern), &[pattern, then]) {
             self.make_variable(&variable);
         }
     }
@@ -675,7 +676,7 @@ impl Compiler<'_, '_> {
             let join = compiler.label();
             let before = compiler.state.clone();
             let branch = |compiler: &mut Self, branch: &Atom| {
-                compiler.answer(branch, 0, dest, |_| OddAnswer::Stands(atom.clone()));
+                compiler.answer(branch, 0, dest, OddAnswer::Stands(atom.clone()));
                 if dest != Dest::Tail {
                     compiler.jump(join);
                 }
@@ -693,31 +694,6 @@ impl Compiler<'_, '_> {
             }
         };
         if may_branch { self.within_barrier(dest, write) } else { write(self, dest) }
-    }
-
-    /// Where a native function asks whether two atoms are equal, or one an error, at the level of MeTTa.
-    pub(super) fn test_form(&mut self, test: Instruction, atom: &Atom, branches: [&Atom; 2], dest: Dest) {
-        let [then, otherwise] = branches;
-        let join = self.label();
-        let before = self.state.clone();
-        let branch = |compiler: &mut Self, branch: &Atom| {
-            compiler.answer(branch, 0, dest, |_| OddAnswer::Enters(atom.clone()));
-            if dest != Dest::Tail {
-                compiler.jump(join);
-            }
-        };
-        self.either(test, |compiler| branch(compiler, then), |compiler| branch(compiler, otherwise));
-        self.place(join);
-        self.state = before;
-        self.state.is_stale = true;
-        if let Dest::Slot(dst) = dest {
-            self.mark_live(dst);
-        }
-    }
-
-    /// A guard that a slot holds no unbound variable, or only one.
-    pub(super) fn slot_guard(&self, variable: &Variable, guard: Guard) -> Option<Instruction> {
-        self.state.variables.get(variable).map(|&slot| Instruction::Guard { slot, guard, or: 0 })
     }
 }
 
@@ -766,12 +742,12 @@ fn starts_with_variable(atom: &Atom) -> bool {
 }
 
 /// Whether a space stands somewhere in an atom.
-pub(super) fn has_space(atom: &Atom) -> bool {
+pub(in crate::machine) fn has_space(atom: &Atom) -> bool {
     distinct_open_parts(atom).any(|part| matches!(part, Atom::Grounded(Grounded::Space(_))))
 }
 
 /// The variables of code that no `chain` in it binds.
-fn free_variables(code: &Atom) -> Vec<Variable> {
+pub(in crate::machine) fn free_variables(code: &Atom) -> Vec<Variable> {
     let binder = |part: &Atom| match part.children() {
         Some([chain, _, Atom::Variable(variable), _]) if chain.is_symbol("chain") => Some(variable.clone()),
         _ => None,

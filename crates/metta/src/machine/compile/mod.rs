@@ -14,6 +14,7 @@ mod answers;
 mod body;
 mod changing;
 mod data;
+mod emit;
 mod filters;
 mod forms;
 mod fused;
@@ -27,29 +28,31 @@ mod made;
 mod minimal;
 mod nested;
 mod origins;
-mod parametric;
 mod spaces;
 mod wanted;
 
 use super::code::{
     ESCAPE, HEADER, Instruction, Key, Kind, Pc, REDUCE, ReturnPoint, RuleCode, Slot, TemplatePart, TypeId, WELL_TYPED,
 };
+use super::core::Core;
+use super::lower::{Fact, Lower, Scope};
 use super::{Halt, Running, changed_states};
 use crate::names;
-use answers::OddAnswer;
 use groups::exclusive;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, ShouldStop, Symbol, Variable, has_mark, variables, written_bytes_least};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 
 pub(super) use forms::is_odd;
 pub(super) use groups::list_of;
+pub(super) use minimal::{free_variables, has_space, is_function};
 
 /// Expressions nested deeper than this are not compiled.
-const DEPTH_MAX: usize = 100;
+pub(super) const DEPTH_MAX: usize = 100;
 /// Nor are functions that need more slots than this, or have more rules with bodies.
-const SLOTS_MAX: usize = 4_000;
+pub(super) const SLOTS_MAX: usize = 4_000;
 
 /// A place in code that is not known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,15 +74,6 @@ enum Fix {
     ShapeOr(u32),
 }
 
-/// What is known of the value of a slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fact {
-    /// A number.
-    Number,
-    /// A truth value.
-    Bool,
-}
-
 /// Where a value is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Dest {
@@ -98,9 +92,9 @@ enum Errors {
 
 /// What is known at a place in the code.
 #[derive(Clone, Default)]
-struct CodeState {
-    variables: FxHashMap<Variable, Slot>,
-    facts: FxHashMap<Slot, Fact>,
+pub(super) struct CodeState {
+    pub(super) variables: FxHashMap<Variable, Slot>,
+    pub(super) facts: FxHashMap<Slot, Fact>,
     /// The slots that hold values.
     live: Vec<Slot>,
     /// Whether something was called since types were looked at.
@@ -109,67 +103,21 @@ struct CodeState {
 
 /// Code that is written behind the rest.
 enum Later {
-    /// An expression evaluated as it stands.
-    Plain {
-        label: Label,
-        atom: Atom,
-        is_answer: bool,
-        type_id: TypeId,
-        dest: Dest,
-        state: CodeState,
-        join: Option<Label>,
-        errors: Errors,
-    },
-    /// A conditional whose condition came to no truth value.
-    Stuck {
-        label: Label,
-        condition: Slot,
-        atom: Atom,
-        type_id: TypeId,
-        dest: Dest,
-        state: CodeState,
-        join: Option<Label>,
-        errors: Errors,
-    },
+    /// What a node comes to where tests did not hold.
+    Node { label: Label, node: Rc<Core>, dest: Dest, state: CodeState, join: Option<Label>, errors: Errors },
     /// Patterns of one form, any of which has met a space. Where one goes if it does not match may still be to be written: then it
     /// fails.
     Space {
         misses: Vec<Label>,
         marks: Option<Slot>,
-        rest: Atom,
-        /// Whether what it comes to is evaluated once more.
-        is_reduct: bool,
-        type_id: TypeId,
+        node: Rc<Core>,
         dest: Dest,
         state: CodeState,
         join: Option<Label>,
         errors: Errors,
     },
-    /// A form whose rules may have changed while its arguments were evaluated.
-    Called { label: Label, call: Atom, dest: Dest, state: CodeState, join: Option<Label>, errors: Errors },
     /// A `match` whose template asks again, as it is written.
     Unfused(Box<fused::Unfused>),
-    /// The rest of a `case` as it is written, for one of its subjects.
-    Subject {
-        label: Label,
-        chosen: Atom,
-        atom: Atom,
-        dest: Dest,
-        state: CodeState,
-        join: Option<Label>,
-        errors: Errors,
-    },
-    /// The answer of a form that is `NotReducible` or code; without a call there is no result.
-    OddAnswer {
-        label: Label,
-        slot: Slot,
-        call: Option<Atom>,
-        type_id: TypeId,
-        dest: Dest,
-        state: CodeState,
-        join: Option<Label>,
-        errors: Errors,
-    },
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, return_point: u32 },
     /// Data whose children had to be evaluated.
@@ -196,8 +144,8 @@ pub(super) struct Compiler<'c, 'r> {
     labels: Vec<Option<Pc>>,
     fixes: Vec<(Fix, Label)>,
     later: Vec<(Later, usize)>,
-    /// Where the expressions that are being compiled end, and whether code elsewhere leads there.
-    joins: Vec<(Label, bool)>,
+    /// Where the expressions that are being compiled end, whether code elsewhere leads there, and the slots of their values.
+    joins: Vec<(Label, bool, Slot)>,
     state: CodeState,
     errors: Errors,
     next: usize,
@@ -206,10 +154,10 @@ pub(super) struct Compiler<'c, 'r> {
     /// The rule being compiled, whole: to see where else a variable occurs.
     whole: Atom,
     /// How often each variable occurs in it, once that was asked.
-    counts: OnceCell<FxHashMap<Variable, usize>>,
+    counts: Rc<OnceCell<FxHashMap<Variable, usize>>>,
+    /// How many values have got names.
+    locals: Cell<u64>,
     is_too_large: bool,
-    /// Whether data is being compiled that an instruction before has tried to build whole.
-    is_inside_data: bool,
     /// The destination whose value goes through a barrier when it is there.
     barrier: Option<Dest>,
     /// Whether it is a form of the program, whose variables keep their names.
@@ -364,7 +312,7 @@ impl Running<'_> {
         let rules = found.iter().map(|solution| {
             let arguments: Vec<Atom> = asked.arguments.iter().map(|variable| value(solution, variable)).collect();
             // A space that is written in a head is asked, which the interpreter does.
-            let is_plain = !should_stop() && !arguments.iter().any(minimal::has_space);
+            let is_plain = !should_stop() && !arguments.iter().any(has_space);
             is_plain.then(|| (arguments, value(solution, &asked.body)))
         });
         rules.collect()
@@ -476,6 +424,24 @@ impl Running<'_> {
 }
 
 impl<'c, 'r> Compiler<'c, 'r> {
+    /// Looks at expressions from where the code stands.
+    fn lower(&mut self) -> Lower<'_, 'r> {
+        let (scope, is_well_typed) = (Scope::new(&self.state), self.is_well_typed);
+        Lower {
+            run: self.run,
+            scope,
+            whole: self.whole.clone(),
+            counts: Rc::clone(&self.counts),
+            locals: &self.locals,
+            is_form: self.is_form,
+            is_well_typed,
+            answer: self.answer.clone(),
+            is_stale: self.state.is_stale,
+            depth: self.depth,
+            is_too_large: false,
+        }
+    }
+
     fn new(run: &'c mut Running<'r>, slots: usize, whole: Atom) -> Self {
         let first_return_point = run.m.code.return_points.len();
         Self {
@@ -490,9 +456,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
             most: slots,
             depth: 0,
             whole,
-            counts: OnceCell::new(),
+            counts: Rc::default(),
+            locals: Cell::new(0),
             is_too_large: false,
-            is_inside_data: false,
             barrier: None,
             is_form: false,
             is_goal: false,
@@ -550,7 +516,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 self.is_well_typed = true;
                 self.body_of_rule(body, 0);
             }
-            _ if !self.is_form && minimal::is_function(body) => self.function_body(arguments.len(), body, type_id),
+            _ if !self.is_form && is_function(body) => self.function_body(arguments.len(), body, type_id),
             _ if !self.is_form && minimal::may_be_function(body) => self.function_of_variable(body, type_id),
             // A form is no reduct.
             Atom::Expression(_) if self.is_form => self.value(body, type_id, Dest::Tail),
@@ -694,16 +660,6 @@ impl<'c, 'r> Compiler<'c, 'r> {
         index
     }
 
-    /// A return point of a native function with these arguments.
-    fn native_return_point(&mut self, dst: Slot, arguments: &[&Atom]) -> u32 {
-        let last = self.run.session.program.variables().last();
-        let is_as_written = arguments.iter().all(|argument| self.is_same(argument));
-        self.run.take_numbers_from(last);
-        let index = self.return_point(dst, None);
-        self.run.m.code.return_points[index as usize].is_as_written = is_as_written;
-        index
-    }
-
     /// The template of an atom as it stands; its variables get slots if they have none.
     fn template(&mut self, atom: &Atom) -> u32 {
         self.make_variables(atom);
@@ -771,23 +727,6 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
     }
 
-    /// Makes the variables of an expression that occur outside of it as well, so that each of its paths has the same.
-    fn make_shared(&mut self, atom: &Atom) {
-        let shared = self.seen_elsewhere(variables(atom), &[atom]);
-        self.make_in_order(shared, atom);
-    }
-
-    /// Those of some variables that have no slot yet and occur in the rule elsewhere than in some of its parts.
-    fn seen_elsewhere(&self, mut variables: Vec<Variable>, parts: &[&Atom]) -> Vec<Variable> {
-        variables.retain(|variable| !self.state.variables.contains_key(variable));
-        if !variables.is_empty() {
-            let all = self.counts.get_or_init(|| occurrences_of_each([&self.whole]));
-            let inside = occurrences_of_each(parts.iter().copied());
-            variables.retain(|variable| all.get(variable) > inside.get(variable));
-        }
-        variables
-    }
-
     /// Writes some code behind the rest. Its slots begin behind those that are used here.
     fn write_behind(&mut self, later: Later) {
         self.later.push((later, self.next));
@@ -795,55 +734,17 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     fn write_later(&mut self, later: Later) {
         match later {
-            Later::Plain { label, atom, is_answer, type_id, dest, state, join, errors } => {
+            Later::Node { label, node, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.place(label);
-                self.plain_in_place(&atom, is_answer, type_id, dest);
-                if let Some(join) = join {
-                    self.emit_to(Instruction::Jump { to: 0 }, join);
-                }
+                self.going_on_at(&node, dest, join);
             }
-            Later::Stuck { label, condition, atom, type_id, dest, state, join, errors } => {
-                (self.state, self.errors) = (state, errors);
-                self.place(label);
-                self.stuck(&atom, condition, type_id, dest);
-                if let Some(join) = join {
-                    self.emit_to(Instruction::Jump { to: 0 }, join);
-                }
-            }
-            Later::Space { misses, marks, rest, is_reduct, type_id, dest, state, join, errors } => {
+            Later::Space { misses, marks, node, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.space_met(&misses, marks);
-                self.rest_of_form(&rest, is_reduct, type_id, dest);
-                if let Some(join) = join {
-                    self.emit_to(Instruction::Jump { to: 0 }, join);
-                }
-            }
-            Later::OddAnswer { label, slot, call, type_id, dest, state, join, errors } => {
-                (self.state, self.errors) = (state, errors);
-                self.place(label);
-                self.check_reduct(slot, call.as_ref(), type_id, dest);
-                if let Some(join) = join {
-                    self.emit_to(Instruction::Jump { to: 0 }, join);
-                }
-            }
-            Later::Called { label, call, dest, state, join, errors } => {
-                (self.state, self.errors) = (state, errors);
-                self.place(label);
-                self.called(&call, dest);
-                if let Some(join) = join {
-                    self.emit_to(Instruction::Jump { to: 0 }, join);
-                }
+                self.going_on_at(&node, dest, join);
             }
             Later::Unfused(unfused) => self.write_unfused(*unfused),
-            Later::Subject { label, chosen, atom, dest, state, join, errors } => {
-                (self.state, self.errors) = (state, errors);
-                self.place(label);
-                self.subject(&chosen, &atom, dest);
-                if let Some(join) = join {
-                    self.emit_to(Instruction::Jump { to: 0 }, join);
-                }
-            }
             Later::Unnormalized(unnormalized) => self.write_unnormalized(*unnormalized),
             Later::Barrier { label, begun, value, return_point } => {
                 self.place(label);
@@ -881,14 +782,12 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
     }
 
-    /// Evaluates the rest of a form as it stands, and then what that comes to, if it is what the form says.
-    fn rest_of_form(&mut self, rest: &Atom, is_reduct: bool, type_id: TypeId, dest: Dest) {
-        if !is_reduct {
-            return self.plain(rest, type_id, dest);
+    /// The code of a node, and on at a label.
+    fn going_on_at(&mut self, node: &Core, dest: Dest, join: Option<Label>) {
+        self.node(node, dest);
+        if let Some(join) = join {
+            self.emit_to(Instruction::Jump { to: 0 }, join);
         }
-        let slot = self.slot();
-        self.plain(rest, 0, Dest::Slot(slot));
-        self.or_odd(slot, &OddAnswer::Fails, type_id, dest, |compiler| compiler.value_of_slot(slot, type_id, dest));
     }
 
     /// Evaluates an expression as it stands.
@@ -926,30 +825,6 @@ impl<'c, 'r> Compiler<'c, 'r> {
             }
         }
     }
-
-    /// The conditional with its condition evaluated: data, unless that is unbound. The interpreter knows.
-    fn stuck(&mut self, atom: &Atom, condition: Slot, type_id: TypeId, dest: Dest) {
-        let children = atom.children().expect("a conditional is an expression");
-        for child in &children[2..] {
-            self.make_variables(child);
-        }
-        let mut parts = Vec::new();
-        self.parts(&children[0], &mut parts);
-        parts.push(TemplatePart::Slot(condition));
-        for child in &children[2..] {
-            self.parts(child, &mut parts);
-        }
-        parts.push(TemplatePart::Expression(children.len() as u32));
-        let template = self.add_template(parts);
-        let slot = self.slot();
-        self.emit(Instruction::Build { dst: slot, template });
-        self.mark_live(slot);
-        let dst = self.target(dest);
-        let return_point = self.return_point(dst, None);
-        self.emit(Instruction::Interpret { slot, type_id, return_point });
-        self.state.is_stale = true;
-        self.finish(dst, dest);
-    }
 }
 
 /// What is written with more bytes is not compiled: code has a part for each part of it, also where the atom shares them.
@@ -975,23 +850,6 @@ fn occurrences(atom: &Atom, variable: &Variable) -> usize {
             expression.children().iter().map(|child| occurrences(child, variable)).sum()
         }
         _ => 0,
-    }
-}
-
-/// How often each variable occurs in some atoms.
-fn occurrences_of_each<'a>(atoms: impl IntoIterator<Item = &'a Atom>) -> FxHashMap<Variable, usize> {
-    let mut counts = FxHashMap::default();
-    atoms.into_iter().for_each(|atom| count_variables(atom, &mut counts));
-    counts
-}
-
-fn count_variables(atom: &Atom, counts: &mut FxHashMap<Variable, usize>) {
-    match atom {
-        Atom::Variable(variable) => *counts.entry(variable.clone()).or_default() += 1,
-        Atom::Expression(expression) if !atom.is_ground() => {
-            expression.children().iter().for_each(|child| count_variables(child, counts));
-        }
-        _ => {}
     }
 }
 

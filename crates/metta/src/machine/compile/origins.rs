@@ -34,7 +34,7 @@ impl Compiler<'_, '_> {
                 continue;
             }
             let is_raw = matches!(argument, Atom::Variable(variable) if self.is_raw(variable));
-            if !is_raw && self.is_same(argument) {
+            if !is_raw && self.lower().is_same(argument) {
                 continue;
             }
             let first_of = match argument.head() {
@@ -56,13 +56,6 @@ impl Compiler<'_, '_> {
         let call = Atom::expression(std::iter::once(name).chain(arguments.iter().cloned()).collect::<Vec<_>>());
         let template = self.template(&call);
         CallOrigin::ArgumentOrigin(ArgumentOrigin { index, head: first_of, template })
-    }
-
-    /// Makes the variables of arguments that may come to themselves: only then it can be seen.
-    pub(super) fn make_written(&mut self, arguments: &[Atom]) {
-        if self.run.m.code.is_exact && arguments.iter().any(|argument| !self.is_same(argument)) {
-            arguments.iter().for_each(|argument| self.make_variables(argument));
-        }
     }
 
     /// What data is as it is written, where it may be a call that comes to itself.

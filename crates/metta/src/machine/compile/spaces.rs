@@ -1,67 +1,46 @@
 //! Native functions of states and spaces that have instructions of their own.
 
-use super::answers::OddAnswer;
-use super::{Compiler, Dest, Later, QueryGoal};
+use super::{Compiler, Dest, QueryGoal};
 use crate::lowering::Lowering;
 use crate::machine::code::{Gathering, Guard, Instruction, Query, QueryPart, Slot, TemplatePart, TypeId, WrittenQuery};
-use crate::machine::types::{Formal, Signature};
+use crate::machine::lower::OddAnswer;
+use crate::machine::types::Formal;
 use crate::program::modules::ModuleId;
 use crate::stdlib;
 use space::{Atom, Grounded, Variable, conjunction, variables};
 
 impl Compiler<'_, '_> {
-    /// Compiles a call whose arguments agree with their types; says whether there was an instruction for it.
-    pub(super) fn on_space(&mut self, lowering: Lowering, signature: &Signature, atom: &Atom, dest: Dest) -> bool {
+    /// `(match space pattern template)`
+    pub(super) fn query_form(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
         let arguments = &atom.children().expect("a call is an expression")[1..];
-        let formals: Vec<Option<TypeId>> = signature.formals.iter().map(typed).collect();
-        match (lowering, arguments, formals.as_slice()) {
-            (Lowering::GetState, [state], &[Some(formal)])
-                if signature.result != Some(self.run.m.type_cache.atom_type) =>
-            {
-                let content = self.run.m.evaluated_as(signature.result.unwrap_or(0));
-                self.around(arguments, dest, |compiler, dest| compiler.get_state(state, formal, content, dest));
-            }
-            (Lowering::ChangeState, [state, value], &[Some(formal), Some(content)]) => {
-                self.around(arguments, dest, |compiler, dest| {
-                    let slot = compiler.native_operand(state, formal);
-                    let value = compiler.native_operand(value, content);
-                    let dst = compiler.target(dest);
-                    let return_point = compiler.return_point(dst, None);
-                    compiler.emit(Instruction::ChangeState { slot, value, return_point });
-                    compiler.finish(dst, dest);
-                });
-            }
-            (Lowering::AddAtom, [space, value], &[Some(formal), None]) => {
-                self.around(std::slice::from_ref(space), dest, |compiler, dest| {
-                    let space = compiler.native_operand(space, formal);
-                    let slot = compiler.slot();
-                    compiler.raw(value, Dest::Slot(slot));
-                    let dst = compiler.target(dest);
-                    let return_point = compiler.return_point(dst, None);
-                    compiler.emit(Instruction::AddAtom { space, value: slot, return_point });
-                    compiler.state.is_stale = true;
-                    compiler.finish(dst, dest);
-                });
-            }
-            (Lowering::Query, [space, pattern, template], &[Some(formal), None, None])
-                if !crate::instructions::is_function(template) =>
+        let mut tests = Vec::new();
+        let Some((signature, tests_of_type)) = self.lower().signature_of(atom) else {
+            return self.plain(atom, type_id, dest);
+        };
+        self.guard_each(&tests_of_type, atom, type_id, dest);
+        let result = signature.result.unwrap_or(type_id);
+        if !self.run.agrees_statically(result, type_id)
+            || !self.lower().arguments_agree(&signature.formals, arguments, &mut tests)
+        {
+            return self.plain(atom, type_id, dest);
+        }
+        self.guard_each(&tests, atom, type_id, dest);
+        match (arguments, &*signature.formals) {
+            ([space, pattern, template], &[Formal::Typed(formal), ref pattern_formal, ref template_formal])
+                if !crate::instructions::is_function(template)
+                    && !matches!(pattern_formal, Formal::Typed(_))
+                    && !matches!(template_formal, Formal::Typed(_)) =>
             {
                 self.make_ahead_of(space, Some(pattern), [template]);
                 let slot = self.native_operand(space, formal);
                 self.query((space, slot), pattern, template, dest);
             }
-            _ => return false,
+            _ => {
+                let head =
+                    self.run.m.values.constant_leaf(&atom.children().expect("it is a call")[0]).expect("it is a leaf");
+                self.lowered(dest, |lower, place| lower.native(head, &signature, arguments, place));
+            }
         }
-        true
-    }
-
-    fn get_state(&mut self, state: &Atom, formal: TypeId, content: TypeId, dest: Dest) {
-        let slot = self.native_operand(state, formal);
-        let value = self.slot();
-        let return_point = self.return_point(value, None);
-        self.emit(Instruction::GetState { slot, return_point });
-        self.mark_live(value);
-        self.value_of_slot(value, content, dest);
     }
 
     /// Each answer of a space is an alternative, for which the template is evaluated.
@@ -71,11 +50,8 @@ impl Compiler<'_, '_> {
         let rest = Atom::expression([head, stand_in, pattern.clone(), template.clone()]);
         if !matches!(written, Atom::Grounded(Grounded::Space(_))) {
             // What is no space is an argument all the same: it is evaluated, and its type was looked at.
-            let label = self.label();
-            let join = self.join(dest);
+            let label = self.elsewhere(super::changing::called(rest.clone()), dest);
             self.emit_to(Instruction::Guard { slot: space, guard: Guard::Space, or: 0 }, label);
-            let (state, errors) = (self.state.clone(), self.errors);
-            self.write_behind(Later::Called { label, call: rest.clone(), dest, state, join, errors });
         }
         let is_goal = std::mem::take(&mut self.is_goal) && dest == Dest::Tail;
         let goal = match self.gathers {
@@ -98,7 +74,7 @@ impl Compiler<'_, '_> {
         }
         self.within_barrier(dest, |compiler, dest| {
             compiler.ask(space, pattern, &asked, (template, goal));
-            compiler.answer(template, 0, dest, |_| OddAnswer::Enters(rest.clone()));
+            compiler.answer(template, 0, dest, OddAnswer::Enters(rest.clone()));
         });
     }
 
@@ -197,13 +173,5 @@ impl Compiler<'_, '_> {
             });
         }
         parts.into()
-    }
-}
-
-/// The type that an argument is evaluated to; `None` if it is taken as it stands.
-fn typed(formal: &Formal) -> Option<TypeId> {
-    match formal {
-        Formal::Typed(type_id) => Some(*type_id),
-        Formal::Raw | Formal::Expression => None,
     }
 }

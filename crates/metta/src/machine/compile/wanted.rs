@@ -39,16 +39,16 @@ impl Compiler<'_, '_> {
     pub(super) fn limited(&mut self, atom: &Atom, [most, goal]: [&Atom; 2], type_id: TypeId, dest: Dest) -> bool {
         let (result, number) = (self.run.m.type_cache.atom_type, self.run.m.type_cache.number_type);
         let mut guards = Vec::new();
-        if !self.run.agrees_statically(result, type_id) || !self.agrees(most, number, false, &mut guards) {
+        if !self.run.agrees_statically(result, type_id) || !self.lower().agrees(most, number, false, &mut guards) {
             return false;
         }
-        self.guard(&guards, atom, type_id, dest);
+        self.guard_each(&guards, atom, type_id, dest);
         let what = SyntheticBody::Some { wanted: Wanted::First, goal: goal.clone(), has_most: true };
         let write = |compiler: &mut Self, dest: Dest| {
             let slot = compiler.native_operand(most, number);
             compiler.made(atom, what, result, &[slot], dest);
         };
-        if self.may_branch(most) {
+        if self.lower().may_branch(most) {
             self.within_barrier(dest, write)
         } else {
             write(self, dest)

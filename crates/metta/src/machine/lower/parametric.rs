@@ -10,28 +10,28 @@
 //!    the result then is of whatever type is expected.
 //! 5. Where other variables stay open, the call is evaluated as it stands.
 
-use super::body::Whole;
-use super::{Compiler, Dest, Fact};
-use crate::machine::code::{Guard, Instruction, Slot, TypeId};
+use super::Lower;
+use super::scope::Fact;
+use crate::machine::code::{Guard, Slot, TypeId};
+use crate::machine::core::Test;
 use crate::machine::indexed_types::Changed;
 use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::names;
 use crate::types;
-use region::Ref;
 use space::{Atom, Bindings, Grounded, variables};
 use std::rc::Rc;
 
 /// A type that is expected of a call may nest so deep. One that grows with each call of a recursion is no type to make code for.
 const LEVELS_MAX: usize = 8;
 
-impl Compiler<'_, '_> {
+impl Lower<'_, '_> {
     /// The signature that a function type has for these arguments and a type that is expected, if the guards hold.
-    pub(super) fn instantiated(
+    pub(in crate::machine) fn instantiated(
         &mut self,
         function: &Atom,
         arguments: &[Atom],
         type_id: TypeId,
-    ) -> Option<(Signature, Vec<Instruction>)> {
+    ) -> Option<(Signature, Vec<Test>)> {
         let (function, guards) = self.known_type(function, arguments, type_id)?;
         let function = if function.is_ground() { function } else { self.left_open(&function, arguments)? };
         match self.run.kind_of_type(&function, arguments.len()) {
@@ -63,7 +63,12 @@ impl Compiler<'_, '_> {
     }
 
     /// A function type with what is known of its variables put in, if the guards hold.
-    fn known_type(&mut self, function: &Atom, arguments: &[Atom], type_id: TypeId) -> Option<(Atom, Vec<Instruction>)> {
+    pub(in crate::machine) fn known_type(
+        &mut self,
+        function: &Atom,
+        arguments: &[Atom],
+        type_id: TypeId,
+    ) -> Option<(Atom, Vec<Test>)> {
         let (formals, result) = types::function_parts(function);
         if formals.len() != arguments.len() {
             return None;
@@ -98,30 +103,14 @@ impl Compiler<'_, '_> {
         Some((Atom::Expression(types::instantiated(function, &bindings)), guards))
     }
 
-    /// Data whose head changes a parameter of an argument's type ([`crate::machine::indexed_types`]): a call of which nothing is known is
-    /// evaluated to the type with that parameter open, whatever it comes to. `false` if it is made otherwise.
-    pub(super) fn construct_indexed(&mut self, function: &Atom, head: Ref, whole: Whole<'_>, dest: Dest) -> bool {
-        let Whole { atom, type_id } = whole;
-        let arguments = &atom.children().expect("it is an expression")[1..];
-        let changed = self.run.changed_parameters(head, function);
-        if changed.is_empty() || !self.is_data_by_type(head, arguments) {
-            return false;
-        }
-        let Some((known, mut guards)) = self.known_type(function, arguments, type_id) else { return false };
-        let Some(formals) = self.formals_left_open(&known, &changed, arguments) else { return false };
-        let (_, result) = types::function_parts(&known);
-        let agrees = self.run.intern_type(result).is_some_and(|result| self.run.agrees_statically(result, type_id));
-        if !agrees || !self.arguments_agree(&formals, arguments, &mut guards) {
-            return false;
-        }
-        self.guard(&guards, atom, type_id, dest);
-        let function = self.run.m.code.function(head, arguments.len() as Slot, type_id);
-        self.construct_typed((function, head), &formals, whole, dest)
-    }
-
     /// What arguments are evaluated to if that is known of all but one, which is open only where its type is changed: a call of no type, or of
     /// a type that leaves the same open.
-    fn formals_left_open(&mut self, known: &Atom, changed: &[Changed], arguments: &[Atom]) -> Option<Rc<[Formal]>> {
+    pub(in crate::machine) fn formals_left_open(
+        &mut self,
+        known: &Atom,
+        changed: &[Changed],
+        arguments: &[Atom],
+    ) -> Option<Rc<[Formal]>> {
         let (formals, _) = types::function_parts(known);
         let mut open = formals.iter().zip(arguments).enumerate().filter(|(_, (formal, _))| !formal.is_ground());
         let (place, (formal, argument)) = open.next()?;
@@ -176,11 +165,13 @@ impl Compiler<'_, '_> {
     /// Whether a formal type is a variable that occurs nowhere else in the function type, and the argument one of which nothing is known.
     fn asks_for_nothing(&self, function: &Atom, formal: &Atom, argument: &Atom) -> bool {
         let (Atom::Variable(only), Atom::Variable(argument)) = (formal, argument) else { return false };
-        let Some(slot) = self.state.variables.get(argument) else { return false };
+        if !self.scope.is_known(argument) {
+            return false;
+        }
         let (formals, result) = types::function_parts(function);
         let mut others = formals.iter().chain([result]).filter(|part| *part != formal);
         let times = formals.iter().chain([result]).filter(|part| *part == formal).count();
-        times == 1 && !self.state.facts.contains_key(slot) && others.all(|part| !variables(part).contains(only))
+        times == 1 && self.scope.fact(argument).is_none() && others.all(|part| !variables(part).contains(only))
     }
 
     /// A function type where nothing is known of arguments that are data of no type, if what is open else is the result.
@@ -210,15 +201,12 @@ impl Compiler<'_, '_> {
     }
 
     /// The type of an argument, if it has one that is known, without variables.
-    pub(super) fn only_type(&mut self, argument: &Atom) -> Option<Atom> {
+    pub(in crate::machine) fn only_type(&mut self, argument: &Atom) -> Option<Atom> {
         let found = match argument {
-            Atom::Variable(variable) => {
-                let slot = *self.state.variables.get(variable)?;
-                match self.state.facts.get(&slot)? {
-                    Fact::Number => Atom::symbol(names::NUMBER),
-                    Fact::Bool => Atom::symbol(names::BOOL),
-                }
-            }
+            Atom::Variable(variable) => match self.scope.fact(variable)? {
+                Fact::Number => Atom::symbol(names::NUMBER),
+                Fact::Bool => Atom::symbol(names::BOOL),
+            },
             Atom::Grounded(
                 value @ (Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_) | Grounded::State(_)),
             ) => types::grounded_type(value),
@@ -253,9 +241,11 @@ impl Compiler<'_, '_> {
     }
 
     /// What a formal type is if a slot holds a number, or the state of one.
-    fn guessed_type(&mut self, formal: &Atom, argument: &Atom, guards: &mut Vec<Instruction>) -> Option<Atom> {
+    fn guessed_type(&mut self, formal: &Atom, argument: &Atom, guards: &mut Vec<Test>) -> Option<Atom> {
         let Atom::Variable(variable) = argument else { return None };
-        let slot = *self.state.variables.get(variable)?;
+        if !self.scope.is_known(variable) {
+            return None;
+        }
         let number = Atom::symbol(names::NUMBER);
         let (guess, guard) = match formal {
             Atom::Variable(_) => (number, Guard::Number),
@@ -266,7 +256,7 @@ impl Compiler<'_, '_> {
             }
             _ => return None,
         };
-        guards.push(Instruction::Guard { slot, guard, or: 0 });
+        guards.push(Test::Is(variable.clone(), guard));
         Some(guess)
     }
 }

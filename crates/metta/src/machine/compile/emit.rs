@@ -1,0 +1,551 @@
+//! From [Core](crate::machine::core) to instructions, node by node.
+
+use super::head::Or;
+use super::{Compiler, Dest, Fact, Label, Later};
+use crate::machine::code::{ArgumentSource, Arguments, CollectedInto, HEADER, Instruction, Pc, Position, Slot, TypeId};
+use crate::machine::core::{
+    self, AtomTest, Branch, Branches, Call, Compute, Core, Effect, Evaluator, Guarded, If, IfAtoms, List,
+    ListOperation, Match, Native, Operation, Shortcut, Test, Written,
+};
+use crate::machine::lower::{Lower, Place};
+use crate::machine::passes;
+use crate::machine::types::untyped;
+use crate::machine::words::is_small;
+use space::{Atom, Variable};
+use std::rc::Rc;
+
+impl Compiler<'_, '_> {
+    /// Lowers something from where the code stands, and writes its code.
+    pub(super) fn lowered(&mut self, dest: Dest, make: impl FnOnce(&mut Lower<'_, '_>, Place) -> Core) {
+        let place = match dest {
+            Dest::Tail => Place::Tail,
+            Dest::Slot(_) if self.barrier == Some(dest) => Place::Gathered,
+            Dest::Slot(_) => Place::Inside,
+        };
+        let node = self.lower_with_passes(|lower| make(lower, place));
+        self.node(&node, dest);
+    }
+
+    /// The slot of something that is lowered from where the code stands, and evaluated.
+    pub(super) fn lowered_operand(&mut self, make: impl FnOnce(&mut Lower<'_, '_>) -> Core) -> Slot {
+        let node = self.lower_with_passes(make);
+        self.slot_of_node(&node)
+    }
+
+    pub(super) fn lower_with_passes(&mut self, make: impl FnOnce(&mut Lower<'_, '_>) -> Core) -> Core {
+        // What is lowered inside of another expression is shown after that.
+        let mut shown = self.run.m.code.shown.is_some().then(Vec::new);
+        let mut lower = self.lower();
+        let mut node = make(&mut lower);
+        passes::run(&mut node, &mut lower, shown.as_mut());
+        let is_too_large = lower.is_too_large;
+        self.is_too_large |= is_too_large;
+        if let (Some(all), Some(shown)) = (&mut self.run.m.code.shown, shown) {
+            all.push((self.run.m.code.instructions.len() as Pc, shown));
+        }
+        if is_too_large { Core::Fail } else { node }
+    }
+
+    /// The code of a node. Whatever path leads behind it, the same is known there.
+    pub(super) fn node(&mut self, node: &Core, dest: Dest) {
+        if let Core::Fresh { variables, then } = node {
+            self.make_each(variables);
+            return self.node(then, dest);
+        }
+        let Dest::Slot(dst) = dest else { return self.node_here(node, dest) };
+        if node.is_simple() || self.joins.last().is_some_and(|(_, _, inside)| *inside == dst) {
+            return self.node_here(node, dest);
+        }
+        let held = std::mem::take(&mut self.held);
+        self.joining(dst, |compiler| compiler.node_here(node, dest));
+        self.held = held;
+    }
+
+    fn node_here(&mut self, node: &Core, dest: Dest) {
+        match node {
+            Core::Fail => _ = self.emit(Instruction::Fail),
+            Core::Leaf(leaf) => self.load(*leaf, dest),
+            Core::Quote(atom) => self.raw(atom, dest),
+            Core::Variable(variable) => {
+                let slot = self.state.variables[variable];
+                self.finish(slot, dest);
+            }
+            Core::Evaluate { variable, type_id, position } => self.evaluate(variable, (*type_id, *position), dest),
+            Core::Written(written) => self.written(written, dest),
+            Core::Fresh { .. } => self.node(node, dest),
+            Core::Guarded(guarded) => self.guarded(guarded, dest),
+            Core::Gathered(node) => self.within_barrier(dest, |compiler, dest| compiler.node(node, dest)),
+            Core::Let { variable, value, then } => {
+                let slot = self.slot_of_node(value);
+                self.state.variables.insert(variable.clone(), slot);
+                self.node_here(then, dest);
+            }
+            Core::Match(parts) => self.matched(parts, dest),
+            Core::ListAround { first, call, as_written } => self.list_around(first, call, as_written),
+            Core::Compute(compute) => self.compute(compute, dest),
+            Core::If(branches) => self.branches_of_if(branches, dest),
+            Core::Reduct { value, call, type_id } => {
+                let slot = self.slot_of_node(value);
+                self.check_reduct(slot, call.as_ref(), *type_id, dest);
+            }
+            Core::Call(call) => self.call(call, dest),
+            Core::Data(data) => self.construct(data, dest),
+            Core::Native(native) => self.native(native, dest),
+            Core::Collect { goal, into } => {
+                let dst = self.target(dest);
+                self.collect(goal, *into, dst);
+                self.finish(dst, dest);
+            }
+            Core::Branches(parts) => self.branches(parts, dest),
+            Core::Alternatives(nodes) => self.alternatives(nodes, dest),
+            Core::Each(list) => {
+                let slot = self.slot_of_node(list);
+                let dst = self.target(dest);
+                let return_point = self.return_point(dst, None);
+                self.emit(Instruction::Superpose { slot, return_point });
+                self.finish(dst, dest);
+            }
+            Core::Effect { effect, operands } => self.effect(*effect, operands, dest),
+            Core::List(list) => self.list(list, dest),
+            Core::IfAtoms(parts) => self.if_atoms(parts, dest),
+            Core::Run(atom) => {
+                let template = self.template(atom);
+                let code = self.slot();
+                self.emit(Instruction::Build { dst: code, template });
+                let dst = self.target(dest);
+                self.run_minimal(code, dst, false);
+                self.finish(dst, dest);
+            }
+            Core::Form(form) => self.form(form, dest),
+        }
+    }
+
+    /// An expression whose code is written from the atom.
+    fn form(&mut self, form: &core::Form, dest: Dest) {
+        let core::Form { atom, type_id, is_well_typed, is_answer, is_in_gathered } = form;
+        let is_well_typed = std::mem::replace(&mut self.is_well_typed, *is_well_typed);
+        let answer = std::mem::replace(&mut self.answer, is_answer.then(|| atom.clone()));
+        let barrier = std::mem::replace(&mut self.barrier, is_in_gathered.then_some(dest));
+        self.depth += 1;
+        self.by_head(atom, *type_id, dest);
+        self.depth -= 1;
+        (self.is_well_typed, self.answer, self.barrier) = (is_well_typed, answer, barrier);
+    }
+
+    /// The slot of the value of a node: a variable's own slot, if it is taken as it stands.
+    pub(super) fn slot_of_node(&mut self, node: &Core) -> Slot {
+        if let Core::Variable(variable) = node {
+            return self.state.variables[variable];
+        }
+        let slot = self.slot();
+        self.node(node, Dest::Slot(slot));
+        slot
+    }
+
+    fn evaluate(&mut self, variable: &Variable, (type_id, position): (TypeId, Position), dest: Dest) {
+        let slot = self.state.variables[variable];
+        match dest {
+            Dest::Tail => {
+                let is_answer = position == Position::Answer;
+                self.emit(Instruction::TailEvaluate { slot, type_id, is_answer });
+            }
+            Dest::Slot(dst) => {
+                self.unless_held(variable, slot, dst);
+                let return_point = self.return_point(dst, None);
+                self.emit(Instruction::Value { slot, dst, type_id, return_point, position });
+                self.mark_live(dst);
+                self.state.is_stale = true;
+            }
+        }
+    }
+
+    fn written(&mut self, written: &Written, dest: Dest) {
+        let Written { atom, type_id, by } = written;
+        match by {
+            Evaluator::Machine => self.plain_in_place(atom, false, *type_id, dest),
+            Evaluator::MachineAsAnswer => self.plain_in_place(atom, true, *type_id, dest),
+            Evaluator::Interpreter => {
+                let template = self.template(atom);
+                let slot = self.slot();
+                self.emit(Instruction::Build { dst: slot, template });
+                self.mark_live(slot);
+                let dst = self.target(dest);
+                let return_point = self.return_point(dst, None);
+                self.emit(Instruction::Interpret { slot, type_id: *type_id, return_point });
+                self.state.is_stale = true;
+                self.finish(dst, dest);
+            }
+        }
+    }
+
+    /// The code of a node behind the rest; a label for it. What follows may go there as long as it makes no variables.
+    pub(super) fn elsewhere(&mut self, node: Rc<Core>, dest: Dest) -> Label {
+        let join = self.join(dest);
+        self.elsewhere_to(node, dest, join)
+    }
+
+    /// The code of a node behind the rest, which goes on at a label; a label for it.
+    pub(super) fn elsewhere_to(&mut self, node: Rc<Core>, dest: Dest, join: Option<Label>) -> Label {
+        let label = self.label();
+        let (state, errors) = (self.state.clone(), self.errors);
+        self.write_behind(Later::Node { label, node, dest, state, join, errors });
+        label
+    }
+
+    fn guarded(&mut self, guarded: &Guarded, dest: Dest) {
+        let Guarded { tests, is_passed_by_small, leaf, fast, as_written } = guarded;
+        if let Some((variable, type_id)) = leaf {
+            self.leaf_first(self.state.variables[variable], *type_id, dest);
+        }
+        let mut elsewhere = None;
+        if tests.contains(&Test::Unchanged) && self.state.is_stale {
+            let label = *elsewhere.get_or_insert_with(|| self.elsewhere(Rc::clone(as_written), dest));
+            let shapes = self.run.m.code.type_epoch;
+            self.emit_to(Instruction::GuardTypeEpoch { shapes, or: 0 }, label);
+            self.state.is_stale = false;
+        }
+        let shortcut = match fast {
+            Core::If(branches) if branches.shortcut == Some(Shortcut::BeforeTests) => self.compare_small(branches),
+            _ => None,
+        };
+        let passed = is_passed_by_small.then(|| self.skip_if_small(tests)).flatten();
+        for test in tests.iter().filter(|&test| *test != Test::Unchanged) {
+            let label = *elsewhere.get_or_insert_with(|| self.elsewhere(Rc::clone(as_written), dest));
+            self.test_or(test, label);
+        }
+        if let Some(passed) = passed {
+            self.place(passed);
+        }
+        match (fast, shortcut) {
+            (Core::If(branches), Some(at)) => self.branches_behind(branches, Some(at), dest),
+            (fast, _) => self.node_here(fast, dest),
+        }
+    }
+
+    /// A leaf of a type is the value: nothing else is asked of it.
+    fn leaf_first(&mut self, slot: Slot, type_id: TypeId, dest: Dest) {
+        let is_number = type_id == self.run.m.type_cache.number_type;
+        match self.join(dest) {
+            None => _ = self.emit(Instruction::ReturnLeaf { slot, is_number }),
+            Some(join) => {
+                let Dest::Slot(dst) = dest else { unreachable!("only slots have joins") };
+                self.emit_to(Instruction::MoveLeaf { slot, dst, is_number, to: 0 }, join);
+            }
+        }
+    }
+
+    /// Goes to a label if small integers are in all slots that tests ask about.
+    pub(super) fn skip_if_small(&mut self, tests: &[Test]) -> Option<Label> {
+        let slots = self.slots_tested(tests)?;
+        let label = self.label();
+        self.emit_to(Instruction::SkipIfSmall { slots, to: 0 }, label);
+        Some(label)
+    }
+
+    /// What a variable stands for is taken apart.
+    fn matched(&mut self, parts: &Match, dest: Dest) {
+        let Match { subject, pattern, met_space, then } = parts;
+        let slot = self.state.variables[subject];
+        let miss = self.label();
+        match met_space {
+            None => self.labels[miss.0 as usize] = Some(crate::machine::code::FAIL),
+            Some(node) => {
+                self.or_space(vec![miss], None, Rc::clone(node), dest);
+            }
+        }
+        self.pattern(slot, pattern, Or::Destination(miss));
+        self.node_here(then, dest);
+    }
+
+    /// A list around a call in last place.
+    fn list_around(&mut self, first: &Core, call: &Core, as_written: &Rc<Core>) {
+        let first = self.slot_of_node(first);
+        let dst = self.slot();
+        let return_point = self.return_point(dst, None);
+        let label = self.elsewhere(Rc::clone(as_written), Dest::Tail);
+        self.emit_to(Instruction::BuildConsHole { first, return_point, or: 0 }, label);
+        self.node(call, Dest::Tail);
+    }
+
+    fn compute(&mut self, compute: &Compute, dest: Dest) {
+        let Compute { operation, operands, is_as_written } = compute;
+        let left = self.slot_of_node(&operands[0]);
+        let constant = match (operation, operands.get(1)) {
+            (Operation::Arithmetic(_), Some(Core::Leaf(leaf))) if is_small(*leaf) => Some(*leaf),
+            _ => None,
+        };
+        let right = match operands.get(1).filter(|_| constant.is_none()) {
+            Some(right) => self.slot_of_node(right),
+            None => left,
+        };
+        let is_number = |slot: Slot| self.state.facts.get(&slot) == Some(&Fact::Number);
+        let are_numbers = is_number(left) && (constant.is_some() || is_number(right));
+        let dst = self.target(dest);
+        let return_point = self.return_point(dst, None);
+        self.run.m.code.return_points[return_point as usize].is_as_written = *is_as_written;
+        let operation = *operation;
+        self.emit(match (operation, constant) {
+            (Operation::Arithmetic(operation), Some(right)) => {
+                Instruction::ArithmeticWith { operation, left, right, return_point }
+            }
+            (Operation::Arithmetic(operation), None) => {
+                Instruction::Arithmetic { operation, left, right, return_point }
+            }
+            (Operation::Comparison(comparison), _) => Instruction::Compare { comparison, left, right, return_point },
+            (Operation::Logic(operation), _) => Instruction::Logic { operation, left, right, return_point },
+        });
+        if are_numbers && matches!(operation, Operation::Arithmetic(_)) {
+            self.know(dst, Fact::Number);
+        }
+        self.finish(dst, dest);
+    }
+
+    fn branches_of_if(&mut self, branches: &If, dest: Dest) {
+        let shortcut = branches.shortcut.and_then(|_| self.compare_small(branches));
+        self.branches_behind(branches, shortcut, dest);
+    }
+
+    /// Compares small integers at once, in front of the comparison that any values can take: the place of the instruction.
+    fn compare_small(&mut self, branches: &If) -> Option<usize> {
+        let Core::Compute(compute) = &branches.condition else { return None };
+        let (Operation::Comparison(comparison), [Core::Variable(left), right]) =
+            (compute.operation, compute.operands.as_slice())
+        else {
+            return None;
+        };
+        let left = self.state.variables[left];
+        Some(match right {
+            Core::Leaf(right) => {
+                self.emit(Instruction::CompareJumpWith { comparison, left, right: *right, then: 0, or: 0 })
+            }
+            Core::Variable(right) => {
+                let right = self.state.variables[right];
+                self.emit(Instruction::CompareJump { comparison, left, right, then: 0, or: 0 })
+            }
+            _ => return None,
+        })
+    }
+
+    /// The branches of a conditional, behind an instruction that may have led to them at once.
+    fn branches_behind(&mut self, branches: &If, shortcut: Option<usize>, dest: Dest) {
+        let live = self.state.live.clone();
+        let slot = self.slot_of_node(&branches.condition);
+        self.state.variables.insert(branches.value.clone(), slot);
+        let otherwise = self.label();
+        let stuck = self.elsewhere(Rc::new(Core::Written(branches.stuck.clone())), dest);
+        self.or_changed(stuck);
+        self.emit_to(Instruction::If { slot, or: 0 }, otherwise);
+        self.emit_to(Instruction::Jump { to: 0 }, stuck);
+        if let Some(at) = shortcut {
+            let then = self.label();
+            self.place(then);
+            self.fixes.push((super::Fix::Instruction(at), otherwise));
+            self.fixes.push((super::Fix::Then(at), then));
+            // The slots of the comparison are not assigned when numbers are compared on the way.
+            self.state.live = live;
+        }
+        let before = self.state.clone();
+        self.node(&branches.then, dest);
+        if let Some(join) = self.join(dest) {
+            self.emit_to(Instruction::Jump { to: 0 }, join);
+        }
+        self.place(otherwise);
+        self.state = before;
+        self.node(&branches.otherwise, dest);
+    }
+
+    fn call(&mut self, call: &Call, dest: Dest) {
+        match &call.direct {
+            Some(as_written) => self.direct_call(call, as_written, dest),
+            None => self.call_on_block(call, dest),
+        }
+    }
+
+    /// A call whose arguments are laid out in a block that becomes its frame.
+    fn call_on_block(&mut self, call: &Call, dest: Dest) {
+        let block = self.slots(HEADER + call.arguments.len());
+        let outer = self.errors;
+        let label = call.is_gathered.then(|| self.begin_barrier(block + 2));
+        let held = self.hold(&call.held);
+        for (index, argument) in call.arguments.iter().enumerate() {
+            self.node(argument, Dest::Slot(block + (HEADER + index) as Slot));
+        }
+        self.held = held;
+        self.errors = outer;
+        let origin = match &call.formals {
+            Some(formals) => self.origin_of(call.function, formals, &call.written, block),
+            None => self.origin_of(call.function, &untyped(call.written.len()), &call.written, block),
+        };
+        self.call_block(call.function, block, (label, origin), dest);
+    }
+
+    /// A call whose arguments are taken as they are.
+    fn direct_call(&mut self, call: &Call, as_written: &Rc<Core>, dest: Dest) {
+        let sources: Box<[ArgumentSource]> = call
+            .arguments
+            .iter()
+            .map(|argument| match argument {
+                Core::Leaf(leaf) => ArgumentSource::Leaf(*leaf),
+                Core::Variable(variable) => ArgumentSource::Slot(self.state.variables[variable]),
+                Core::Evaluate { variable, .. } => ArgumentSource::Normal(self.state.variables[variable]),
+                other => unreachable!("{other:?} is not taken as it is"),
+            })
+            .collect();
+        let (above, is_direct) = super::body::places_of(&sources);
+        let label = self.elsewhere(Rc::clone(as_written), dest);
+        self.run.m.code.arguments.push(Arguments { sources, above, is_direct, or: 0 });
+        let list = (self.run.m.code.arguments.len() - 1) as u32;
+        self.fixes.push((super::Fix::ArgumentsOr(list), label));
+        let has_sums = call.written.iter().any(|argument| argument.children().is_some());
+        let origin = if has_sums { super::origins::CallOrigin::Other } else { super::origins::CallOrigin::Same };
+        let function = call.function;
+        match dest {
+            Dest::Tail => {
+                self.emit(Instruction::TailCallWith { function, arguments: list });
+                self.note_call(origin, false);
+            }
+            Dest::Slot(dst) => {
+                let return_point = self.return_point(dst, None);
+                self.emit(Instruction::CallWith { function, arguments: list, return_point });
+                self.note_call(origin, false);
+                self.mark_live(dst);
+                self.state.is_stale = true;
+            }
+        }
+    }
+
+    /// A native function on evaluated arguments.
+    fn native(&mut self, native: &Native, dest: Dest) {
+        let Native { operation, arguments, is_as_written } = native;
+        let first = self.slots(HEADER + arguments.len()) + HEADER as Slot;
+        for (index, argument) in arguments.iter().enumerate() {
+            self.node(argument, Dest::Slot(first + index as Slot));
+        }
+        let dst = self.target(dest);
+        let return_point = self.return_point(dst, None);
+        self.run.m.code.return_points[return_point as usize].is_as_written = *is_as_written;
+        let count = arguments.len() as Slot;
+        self.emit(Instruction::Native { operation: *operation, first, count, return_point });
+        self.state.is_stale = true;
+        self.finish(dst, dest);
+    }
+
+    /// All results of a goal, into a slot. Its variables that are seen elsewhere are made before.
+    pub(super) fn collect(&mut self, goal: &Core, into: CollectedInto, dst: Slot) {
+        let is_list = into == CollectedInto::List;
+        let begin = |slot, return_point| Instruction::Collect { slot, return_point, into };
+        self.collected_by(dst, is_list, begin, |compiler, dest| compiler.node(goal, dest));
+    }
+
+    /// The first of some branches whose pattern matches what a variable stands for.
+    fn branches(&mut self, parts: &Branches, dest: Dest) {
+        let found = self.state.variables[&parts.subject];
+        let marks = self.slot();
+        self.emit(Instruction::Remember { slot: marks });
+        let join = self.join(dest);
+        let before = self.state.clone();
+        let mut misses = Vec::new();
+        let first = self.next;
+        for Branch { pattern, body } in &parts.branches {
+            self.state = before.clone();
+            self.next = first;
+            let next = self.label();
+            if !matches!(pattern, Atom::Variable(variable) if !self.state.variables.contains_key(variable)) {
+                misses.push(next);
+            }
+            self.pattern(found, pattern, Or::Destination(next));
+            self.node(body, dest);
+            if let Some(join) = join {
+                self.emit_to(Instruction::Jump { to: 0 }, join);
+            }
+            self.place(next);
+            self.emit(Instruction::Undo { slot: marks });
+        }
+        self.emit(Instruction::Fail);
+        self.state = before;
+        if !misses.is_empty() {
+            self.or_space(misses, Some(marks), Rc::clone(&parts.met_space), dest);
+        }
+        self.state.is_stale = true;
+    }
+
+    /// A pattern that meets a space is a query of it: then the interpreter evaluates the rest of the form, in which what is evaluated
+    /// stays as it is. The patterns of one form share this code, so that a form of n patterns is compiled in time proportional to n.
+    fn or_space(&mut self, misses: Vec<Label>, marks: Option<Slot>, node: Rc<Core>, dest: Dest) {
+        let join = self.join(dest);
+        let (state, errors) = (self.state.clone(), self.errors);
+        self.write_behind(Later::Space { misses, marks, node, dest, state, join, errors });
+    }
+
+    /// Each of some nodes, in its turn.
+    fn alternatives(&mut self, nodes: &[Core], dest: Dest) {
+        let Some((last, others)) = nodes.split_last() else { return };
+        let (end, before) = (self.label(), self.state.clone());
+        for node in others {
+            let next = self.return_point(0, None);
+            self.emit(Instruction::Alternative { return_point: next });
+            self.node(node, dest);
+            if dest != Dest::Tail {
+                self.emit_to(Instruction::Jump { to: 0 }, end);
+            }
+            self.state = before.clone();
+            self.run.m.code.return_points[next as usize].pc = self.here();
+        }
+        self.node(last, dest);
+        self.place(end);
+        self.state = before;
+        self.state.is_stale = true;
+    }
+
+    fn effect(&mut self, effect: Effect, operands: &[Core], dest: Dest) {
+        let slots: Vec<Slot> = operands.iter().map(|operand| self.slot_of_node(operand)).collect();
+        let dst = self.target(dest);
+        let return_point = self.return_point(dst, None);
+        self.emit(match (effect, slots.as_slice()) {
+            (Effect::GetState, &[slot]) => Instruction::GetState { slot, return_point },
+            (Effect::ChangeState, &[slot, value]) => Instruction::ChangeState { slot, value, return_point },
+            (Effect::AddAtom, &[space, value]) => Instruction::AddAtom { space, value, return_point },
+            (effect, slots) => unreachable!("{effect:?} has {} operands", slots.len()),
+        });
+        // An atom may be a rule or a type.
+        self.state.is_stale |= effect == Effect::AddAtom;
+        self.finish(dst, dest);
+    }
+
+    fn list(&mut self, list: &List, dest: Dest) {
+        let slots: Vec<Slot> = list.operands.iter().map(|operand| self.slot_of_node(operand)).collect();
+        let dst = self.target(dest);
+        let or = 0;
+        let instruction = match (list.operation, slots.as_slice()) {
+            (ListOperation::Head, &[slot]) => Instruction::Head { slot, dst, or },
+            (ListOperation::Tail, &[slot]) => Instruction::Tail { slot, dst, or },
+            (ListOperation::Cons, &[tail, head]) => Instruction::Cons { head, tail, dst, or },
+            (ListOperation::Decons, &[slot]) => Instruction::Decons { slot, dst, or },
+            (ListOperation::Size, &[slot]) => Instruction::Size { slot, dst, or },
+            (ListOperation::Element, &[slot, index]) => Instruction::Element { slot, index, dst, or },
+            (operation, slots) => unreachable!("{operation:?} has {} operands", slots.len()),
+        };
+        let label = self.elsewhere(Rc::clone(&list.as_written), dest);
+        self.emit_to(instruction, label);
+        self.finish(dst, dest);
+    }
+
+    /// One of two branches, by what atoms are as they stand.
+    fn if_atoms(&mut self, parts: &IfAtoms, dest: Dest) {
+        let slots: Vec<Slot> = parts.operands.iter().map(|operand| self.slot_of_node(operand)).collect();
+        let or = 0;
+        let test = match (parts.asks, slots.as_slice()) {
+            (AtomTest::AreEqual, &[left, right]) => Instruction::IfEqual { left, right, or },
+            (AtomTest::IsError, &[slot]) => Instruction::IfError { slot, or },
+            (asks, slots) => unreachable!("{asks:?} has {} operands", slots.len()),
+        };
+        let join = self.join(dest);
+        let branch = |compiler: &mut Self, node: &Core| {
+            compiler.node(node, dest);
+            if let Some(join) = join {
+                compiler.emit_to(Instruction::Jump { to: 0 }, join);
+            }
+        };
+        self.either(test, |compiler| branch(compiler, &parts.then), |compiler| branch(compiler, &parts.otherwise));
+    }
+}

@@ -1,0 +1,134 @@
+//! `==` takes two values of one type: which one that is.
+
+use super::Lower;
+use super::scope::Fact;
+use crate::lowering::{Comparison, Lowering};
+use crate::machine::code::{Guard, Slot, TypeId};
+use crate::machine::core::Test;
+use crate::machine::types::HeadKind;
+use crate::operation::lowering_of;
+use space::{Atom, Variable};
+
+/// What one side of `==` is.
+#[derive(Clone)]
+pub(super) enum Side {
+    /// A number, or arithmetic.
+    Number,
+    /// A variable.
+    Variable(Variable),
+    /// What has this one type.
+    Typed(TypeId),
+    /// A symbol without types.
+    Open,
+    /// A call of a function without types, of no type itself.
+    Call,
+    Other,
+}
+
+impl Lower<'_, '_> {
+    /// The type that both sides of `==` are evaluated to, if their types agree and the guards hold.
+    pub(in crate::machine) fn sides_agree(
+        &mut self,
+        left: &Atom,
+        right: &Atom,
+        is_nested: bool,
+        guards: &mut Vec<Test>,
+    ) -> Option<TypeId> {
+        let number = self.run.m.type_cache.number_type;
+        let (first, second) = (self.side(left), self.side(right));
+        match (first, second) {
+            (Side::Number, _) | (_, Side::Number) if self.is_well_typed => {
+                let agree =
+                    self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
+                agree.then_some(number)
+            }
+            _ if self.is_well_typed => Some(0),
+            (Side::Variable(left), Side::Variable(right)) => {
+                guards.push(Test::SameType(left, right));
+                Some(0)
+            }
+            (Side::Number, _) | (_, Side::Number) => {
+                let agree =
+                    self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
+                agree.then_some(number)
+            }
+            (Side::Open, Side::Variable(variable)) | (Side::Variable(variable), Side::Open) => {
+                guards.push(Test::Is(variable, Guard::Plain));
+                Some(0)
+            }
+            (Side::Call, Side::Variable(_)) | (Side::Variable(_), Side::Call) => {
+                let agree =
+                    self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
+                agree.then_some(number)
+            }
+            (Side::Open | Side::Call, Side::Open | Side::Call) => Some(0),
+            (Side::Typed(one), Side::Typed(other)) if one == other => {
+                let agree = self.agrees(left, one, is_nested, guards) && self.agrees(right, one, is_nested, guards);
+                agree.then_some(one)
+            }
+            (Side::Typed(_), _) | (_, Side::Typed(_)) | (Side::Other, _) | (_, Side::Other) => None,
+        }
+    }
+
+    fn side(&mut self, atom: &Atom) -> Side {
+        match self.side_without_type(atom) {
+            Side::Other => match self.only_type(atom).and_then(|found| self.run.m.code.type_id(&found)) {
+                Some(number) if number == self.run.m.type_cache.number_type => Side::Number,
+                Some(found) => Side::Typed(found),
+                None => Side::Other,
+            },
+            known => known,
+        }
+    }
+
+    fn side_without_type(&mut self, atom: &Atom) -> Side {
+        match atom {
+            Atom::Variable(variable) if !self.scope.is_known(variable) => Side::Other,
+            Atom::Variable(variable) => match self.scope.fact(variable) {
+                Some(Fact::Number) => Side::Number,
+                _ => Side::Variable(variable.clone()),
+            },
+            Atom::Grounded(space::Grounded::Number(_)) => Side::Number,
+            Atom::Expression(expression) if expression.is_empty() && self.run.is_unit_open() => Side::Open,
+            Atom::Symbol(_) => {
+                let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
+                if self.run.is_open(leaf) { Side::Open } else { Side::Other }
+            }
+            Atom::Expression(expression) if !expression.is_empty() => {
+                let head = &expression.children()[0];
+                if matches!(lowering_of(head), Some(Lowering::Arithmetic(_))) {
+                    return Side::Number;
+                }
+                let Atom::Symbol(_) = head else { return Side::Other };
+                let leaf = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+                let arity = expression.len() - 1;
+                let is_open = match self.run.head_kind(leaf, arity) {
+                    HeadKind::Untyped => self.run.makes_open(leaf, arity),
+                    HeadKind::Raw { result } => {
+                        result == self.run.m.type_cache.atom_type && !self.run.may_have_whole_type(leaf, arity)
+                    }
+                    _ => false,
+                };
+                if is_open { Side::Call } else { Side::Other }
+            }
+            _ => Side::Other,
+        }
+    }
+
+    /// Whether an atom is a call of a function without types, of no type itself, whose results are evaluated to the type that is expected.
+    pub(in crate::machine) fn is_untyped_call(&mut self, atom: &Atom) -> bool {
+        let Some([head, arguments @ ..]) = atom.children() else { return false };
+        matches!(self.side_without_type(atom), Side::Call)
+            && self.run.m.values.constant_leaf(head).is_some_and(|head| {
+                matches!(self.run.head_kind(head, arguments.len()), HeadKind::Untyped)
+                    && self.run.has_rules(head, arguments.len() as Slot)
+            })
+    }
+}
+
+/// Whether there is another `==` in an expression, which is no deeper than what is compiled.
+pub(super) fn mentions_equality(atom: &Atom) -> bool {
+    let parts = atom.children().unwrap_or_default();
+    parts.first().and_then(lowering_of) == Some(Lowering::Comparison(Comparison::Equal))
+        || parts.iter().any(mentions_equality)
+}

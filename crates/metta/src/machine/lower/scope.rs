@@ -1,0 +1,94 @@
+//! What is known at a place of a rule: which variables stand for something already, and what of.
+
+use crate::machine::code::Guard;
+use crate::machine::compile::CodeState;
+use crate::machine::core::Test;
+use space::Variable;
+
+/// What is known of the value of a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::machine) enum Fact {
+    /// It is a number.
+    Number,
+    /// It is a truth value.
+    Bool,
+}
+
+/// What is known at a place.
+pub(in crate::machine) struct Scope<'l> {
+    /// Where the code that is around this stands.
+    around: &'l CodeState,
+    /// What is known since, the last first.
+    since: Vec<(Variable, Option<Fact>)>,
+}
+
+impl<'l> Scope<'l> {
+    pub(in crate::machine) fn new(around: &'l CodeState) -> Self {
+        Self { around, since: Vec::new() }
+    }
+
+    /// Whether a variable stands for something, or was made.
+    pub(in crate::machine) fn is_known(&self, variable: &Variable) -> bool {
+        self.since.iter().any(|(known, _)| known == variable) || self.around.variables.contains_key(variable)
+    }
+
+    /// What is known of what a variable stands for.
+    pub(in crate::machine) fn fact(&self, variable: &Variable) -> Option<Fact> {
+        let since = self.since.iter().rev().filter(|(known, _)| known == variable);
+        if let Some(fact) = since.filter_map(|(_, fact)| *fact).next() {
+            return Some(fact);
+        }
+        let slot = self.around.variables.get(variable)?;
+        self.around.facts.get(slot).copied()
+    }
+
+    /// A variable stands for something from here on.
+    pub(in crate::machine) fn learn(&mut self, variable: &Variable, fact: Option<Fact>) {
+        self.since.push((variable.clone(), fact));
+    }
+
+    /// Variables stand for something from here on, of which nothing is known.
+    pub(in crate::machine) fn learn_each(&mut self, variables: &[Variable]) {
+        self.since.extend(variables.iter().map(|variable| (variable.clone(), None)));
+    }
+
+    /// These tests hold from here on.
+    pub(in crate::machine) fn learn_from(&mut self, tests: &[Test]) {
+        for test in tests {
+            match test {
+                Test::Is(variable, Guard::Number) => self.learn(variable, Some(Fact::Number)),
+                Test::Is(variable, Guard::Bool) => self.learn(variable, Some(Fact::Bool)),
+                Test::Is(..) | Test::SameType(..) | Test::Unchanged => {}
+            }
+        }
+    }
+
+    /// Whether what is known makes a test needless.
+    pub(in crate::machine) fn holds(&self, test: &Test) -> bool {
+        match test {
+            Test::Is(variable, guard) => match guard {
+                Guard::Number => self.fact(variable) == Some(Fact::Number),
+                Guard::Bool => self.fact(variable) == Some(Fact::Bool),
+                Guard::Plain => self.fact(variable).is_some(),
+                _ => false,
+            },
+            Test::SameType(left, right) => self.fact(left).is_some() && self.fact(left) == self.fact(right),
+            Test::Unchanged => false,
+        }
+    }
+
+    /// A place that may be gone back to.
+    pub(in crate::machine) fn mark(&self) -> usize {
+        self.since.len()
+    }
+
+    /// What was learned since a place holds no more.
+    pub(in crate::machine) fn forget_from(&mut self, mark: usize) {
+        self.since.truncate(mark);
+    }
+
+    /// What was learned of values since a place holds no more; variables that were made stay.
+    pub(super) fn forget_facts_from(&mut self, mark: usize) {
+        self.since[mark..].iter_mut().for_each(|(_, fact)| *fact = None);
+    }
+}

@@ -1,0 +1,186 @@
+//! Values: leaves, variables, and expressions by their heads.
+
+use super::{Lower, Place, Whole};
+use crate::lowering::{Form, Lowering};
+use crate::machine::code::{Guard, Position, TypeId, WELL_TYPED};
+use crate::machine::compile::DEPTH_MAX;
+use crate::machine::core::{self, Core, Guarded, Test};
+use crate::machine::types::HeadKind;
+use crate::machine::words::EMPTY;
+use crate::names;
+use crate::operation::{Operation, lowering_of};
+use space::{Atom, Variable, variables};
+
+impl Lower<'_, '_> {
+    /// An atom that is evaluated to a type.
+    pub(in crate::machine) fn value(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
+        if type_id == self.run.m.type_cache.atom_type {
+            return self.quote(atom);
+        }
+        match atom {
+            Atom::Variable(variable) => self.evaluated(variable, type_id, Position::Child),
+            Atom::Expression(expression) if !expression.is_empty() => self.nested(atom, type_id, place),
+            leaf => self.leaf(leaf, type_id),
+        }
+    }
+
+    /// An expression. If it is a part of something else, the same variables are known behind it whatever path leads there.
+    fn nested(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
+        if self.depth == DEPTH_MAX {
+            self.is_too_large = true;
+            return Core::Fail;
+        }
+        self.depth += 1;
+        let node = if place == Place::Tail {
+            self.expression(atom, type_id, place)
+        } else {
+            self.apart(atom, |lower| lower.expression(atom, type_id, place))
+        };
+        self.depth -= 1;
+        node
+    }
+
+    /// What `make` lowers an atom to, its variables that occur elsewhere as well being made before.
+    pub(super) fn apart(&mut self, atom: &Atom, make: impl FnOnce(&mut Self) -> Core) -> Core {
+        let shared = self.shared(atom);
+        self.scope.learn_each(&shared);
+        let mark = self.scope.mark();
+        let node = make(self);
+        self.scope.forget_from(mark);
+        Core::fresh(shared, node)
+    }
+
+    /// An atom as it stands.
+    pub(super) fn quote(&mut self, atom: &Atom) -> Core {
+        let unknown: Vec<Variable> =
+            variables(atom).into_iter().filter(|variable| !self.scope.is_known(variable)).collect();
+        self.scope.learn_each(&unknown);
+        let node = match atom {
+            Atom::Variable(variable) => Core::Variable(variable.clone()),
+            // As an argument that is not evaluated `Empty` is an atom like any other.
+            atom => match self.run.m.values.constant_leaf(atom).filter(|&leaf| leaf != EMPTY) {
+                Some(leaf) => Core::Leaf(leaf),
+                None => Core::Quote(atom.clone()),
+            },
+        };
+        Core::fresh(unknown, node)
+    }
+
+    /// What a variable stands for, evaluated.
+    pub(super) fn evaluated(&mut self, variable: &Variable, type_id: TypeId, position: Position) -> Core {
+        if !self.scope.is_known(variable) {
+            self.scope.learn(variable, None);
+            let node = Core::Evaluate { variable: variable.clone(), type_id, position };
+            return Core::fresh(vec![variable.clone()], node);
+        }
+        match self.is_normal(variable, type_id) {
+            true => Core::Variable(variable.clone()),
+            false => Core::Evaluate { variable: variable.clone(), type_id, position },
+        }
+    }
+
+    fn leaf(&mut self, atom: &Atom, type_id: TypeId) -> Core {
+        if atom.children().is_some() {
+            return Core::Quote(atom.clone());
+        }
+        let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
+        match leaf {
+            EMPTY => Core::Fail,
+            _ if self.run.leaf_has_type(atom, leaf, type_id, false) => Core::Leaf(leaf),
+            _ => self.written(atom, type_id),
+        }
+    }
+
+    /// An argument of a typed function: what is an error as it stands is passed on.
+    pub(in crate::machine) fn argument(&mut self, atom: &Atom, type_id: TypeId) -> Core {
+        match atom {
+            Atom::Variable(variable) => self.evaluated(variable, type_id, Position::Argument),
+            Atom::Symbol(name) if name.as_str() == names::EMPTY => Core::Quote(atom.clone()),
+            Atom::Expression(_) if names::is_error(atom) => self.quote(atom),
+            _ => self.value(atom, type_id, Place::Inside),
+        }
+    }
+
+    /// An expression that is not empty. The code that is made of it holds as long as types and special forms mean what they do now.
+    pub(in crate::machine) fn expression(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
+        if names::is_error(atom) {
+            return self.written(atom, type_id);
+        }
+        let node = if self.is_well_typed_from_here(atom, type_id) {
+            self.is_well_typed = true;
+            let node = self.by_head(atom, 0, place);
+            self.is_well_typed = false;
+            node
+        } else {
+            self.by_head(atom, type_id, place)
+        };
+        match (node, self.written(atom, type_id)) {
+            (Core::Written(written), _) => Core::Written(written),
+            (Core::Guarded(mut guarded), Core::Written(whole)) if is_as_written(&guarded, &whole) => {
+                guarded.tests.insert(0, Test::Unchanged);
+                Core::Guarded(guarded)
+            }
+            (node, whole) => Core::guarded(vec![Test::Unchanged], node, whole),
+        }
+    }
+
+    fn by_head(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
+        let children = atom.children().expect("it is an expression");
+        let arity = children.len() - 1;
+        match &children[0] {
+            // As a head it is no result, whatever follows.
+            Atom::Symbol(name) if name.as_str() == names::EMPTY => match self.run.head_kind(EMPTY, arity) {
+                HeadKind::Untyped => Core::Fail,
+                _ => self.written(atom, type_id),
+            },
+            head @ Atom::Grounded(_) if Operation::of(head).is_some() => self.operation(atom, type_id, place),
+            Atom::Symbol(name) => match self.run.special_form(name.as_str(), arity) {
+                Some(form) => self.special(form, atom, type_id, place),
+                None => self.named(atom, type_id, place),
+            },
+            Atom::Variable(_) if self.is_well_typed => self.form(atom, type_id, place),
+            head => {
+                let mut tests = Vec::new();
+                let may_come_to_itself = self.run.m.code.is_exact && !children.iter().all(|child| self.is_same(child));
+                if may_come_to_itself || !self.head_is_open(head, Guard::Head(arity as u16), &mut tests) {
+                    return self.written(atom, type_id);
+                }
+                self.guarded(tests, Whole { atom, type_id }, |lower| lower.form(atom, type_id, place))
+            }
+        }
+    }
+
+    /// An expression whose code is written from the atom.
+    pub(super) fn form(&self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
+        let (is_well_typed, is_in_gathered) = (self.is_well_typed, place == Place::Gathered);
+        let is_answer = self.answer.as_ref() == Some(atom);
+        Core::Form(core::Form { atom: atom.clone(), type_id, is_well_typed, is_answer, is_in_gathered })
+    }
+
+    /// Whether an expression without variables of its surroundings is well typed, and the one around it is not known to be.
+    fn is_well_typed_from_here(&mut self, atom: &Atom, type_id: TypeId) -> bool {
+        if self.is_well_typed || !self.run.m.type_cache.has_types || type_id == WELL_TYPED {
+            return false;
+        }
+        let Some([head, arguments @ ..]) = atom.children() else { return false };
+        let may_be = match head {
+            Atom::Symbol(name) => match self.run.special_form(name.as_str(), arguments.len()) {
+                Some(form) => matches!(form, Form::If | Form::Let | Form::Case),
+                None => {
+                    let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+                    let kind = self.run.head_kind(head, arguments.len());
+                    let has_parts = !matches!(kind, HeadKind::Raw { .. }) || arguments.is_empty();
+                    has_parts && !matches!(kind, HeadKind::Untyped | HeadKind::Other)
+                }
+            },
+            head => lowering_of(head) == Some(Lowering::LetAll),
+        };
+        may_be && !self.mentions_known(atom) && self.run.is_well_typed_expression(atom, type_id)
+    }
+}
+
+/// Whether this is what there is if the tests of a node do not hold.
+fn is_as_written(guarded: &Guarded, whole: &core::Written) -> bool {
+    matches!(&*guarded.as_written, Core::Written(written)
+        if written.atom == whole.atom && written.type_id == whole.type_id && written.by == whole.by)
+}
