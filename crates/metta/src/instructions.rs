@@ -1,5 +1,6 @@
 //! The instructions of minimal MeTTa, by name.
 
+use crate::names;
 use space::Atom;
 
 /// An instruction of minimal MeTTa.
@@ -62,6 +63,11 @@ pub(crate) fn function_body(atom: &Atom) -> Option<&Atom> {
 /// Whether an atom is the code of a function, well formed.
 pub(crate) fn is_function(atom: &Atom) -> bool {
     function_body(atom).is_some()
+}
+
+/// Whether an answer of a form is no value to be evaluated: the form stands for itself, or code is entered.
+pub(crate) fn is_odd(answer: &Atom) -> bool {
+    answer.is_symbol(names::NOT_REDUCIBLE) || is_function(answer)
 }
 
 /// Whether the head of an expression, or the head of that, and so on, is a variable: such a call is never reduced.

@@ -38,7 +38,7 @@ impl Machine {
     #[inline]
     pub(super) fn bind(&mut self, variable: Ref, value: Ref) {
         self.choices.trail.push(variable);
-        self.rooms.open_data.forget();
+        self.values.open_data.forget();
         self.values.heap.bind(variable, value);
     }
 
@@ -97,7 +97,7 @@ impl Machine {
         };
         self.values.heap.rewind(&mut self.values.region, heap);
         self.rooms.found_same.forget();
-        self.rooms.open_data.forget();
+        self.values.open_data.forget();
         self.values.interned.forget();
         self.values.kept.forget();
         self.values.foreign.truncate(foreign);

@@ -7,7 +7,7 @@ use super::words::{FALSE, FOREIGN, INTEGER, TRUE, is_small, small, truth, word};
 use super::{Halt, Machine, Running};
 use crate::lowering::{Arithmetic, Comparison, Logic, Lowering};
 use crate::operation::Operation;
-use region::{Full, Ref, tag};
+use region::{Ref, tag};
 use space::Number;
 use std::cmp::Ordering;
 
@@ -64,7 +64,7 @@ impl Running<'_> {
             if is_small(left)
                 && is_small(right)
                 && let Some(result) = on_words(lowering, word(left), word(right))
-                && (type_id == 0 || self.has_type(result, type_id, false))
+                && (type_id == 0 || self.types().has_type(result, type_id, false))
             {
                 return self.give(result);
             }
@@ -158,12 +158,6 @@ impl Values {
         };
         // Both are small integers only where an operation has no small result: that is not one of floats.
         if is_small(left) && is_small(right) { None } else { Some((float(left)?, float(right)?)) }
-    }
-
-    /// A float.
-    #[inline]
-    pub(super) fn float(&mut self, float: f64) -> Result<Ref, Full> {
-        self.heap.number(&mut self.region, 1, float.to_bits())
     }
 }
 

@@ -10,7 +10,7 @@
 use super::choices::{Choice, ChoiceKind, Destination};
 use super::code::{HEADER, Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED, slots_of_typed};
-use super::schemes::Types;
+use super::types::KnownTypes;
 use super::words::raw;
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
@@ -27,10 +27,10 @@ pub(super) struct Restart(u32);
 
 impl Restart {
     /// For a call of these types whose frame begins at `base`.
-    fn new(types: Types, bound: usize, base: usize) -> Self {
+    fn new(types: KnownTypes, bound: usize, base: usize) -> Self {
         let fits = base < Ref::PAYLOAD_MAX as usize;
-        let bound = (fits && types != Types::Declared).then_some(bound);
-        Self::with(types == Types::Open, bound)
+        let bound = (fits && types != KnownTypes::Declared).then_some(bound);
+        Self::with(types == KnownTypes::Open, bound)
     }
 
     fn with(is_open: bool, bound: Option<usize>) -> Self {
@@ -102,7 +102,7 @@ pub(super) fn restart_of_frame(stack: &[u32], base: usize) -> Option<usize> {
 
 impl Machine {
     /// Notes what is needed to begin the call of the frame at hand again.
-    pub(super) fn note_beginning(&mut self, length: usize, types: Types) {
+    pub(super) fn note_beginning(&mut self, length: usize, types: KnownTypes) {
         let (bound, base) = (self.choices.trail.len(), self.frames.base);
         let restart = Restart::new(types, bound, base);
         // What an argument has bound is evaluated like any other argument: none is held, so the slot is free for this.
@@ -190,7 +190,7 @@ impl Running<'_> {
         self.m.cut(level);
         self.m.undo_to(bound);
         let (call, type_id) = (self.m.slot(EXPRESSION), self.m.slot(type_slot(length)).payload());
-        let type_atom = self.type_atom(type_id as TypeId);
+        let type_atom = self.types().type_atom(type_id as TypeId);
         self.interpret(call, Destination::Frame, |atom| Task::Behind { call: atom, type_atom, passed })?;
         Ok(true)
     }

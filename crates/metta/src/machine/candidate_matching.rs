@@ -130,7 +130,7 @@ impl Running<'_> {
         if let Ok(false) = matches {
             self.m.undo_to(trail);
             self.m.values.heap.rewind(&mut self.m.values.region, heap);
-            self.m.rooms.open_data.forget();
+            self.m.values.open_data.forget();
             self.m.values.foreign.truncate(foreign);
         }
         matches

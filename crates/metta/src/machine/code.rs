@@ -7,10 +7,10 @@
 
 use super::assumptions::WrongAssumptions;
 use super::candidate_code::CandidateCache;
-use super::kept_types::TypedData;
 use super::passes::Shown;
 use super::pieces::Pieces;
 use super::rule_index::RuleIndex;
+use super::types::kept_types::TypedData;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
@@ -20,13 +20,15 @@ use std::sync::Arc;
 
 /// A slot of a frame.
 pub(super) type Slot = u16;
+/// A function, by its head and the number of its arguments.
+pub(super) type Callee = (Ref, Slot);
 /// A place in the code.
 pub(super) type Pc = u32;
 /// A type that is expected of results, by its place in the table of types; 0 is `%Undefined%`.
 pub(super) type TypeId = u16;
 /// Stands in place of a type where a call is to be reduced once and no more: its results are code or data as they stand.
 pub(super) const REDUCE: TypeId = TypeId::MAX - 1;
-/// Stands in place of a type where well-typed code is called: it checks nothing ([`super::well_typed`]).
+/// Stands in place of a type where well-typed code is called: it checks nothing ([`super::guarded`]).
 pub(super) const WELL_TYPED: TypeId = TypeId::MAX - 2;
 /// Stands in place of the number of choices in a frame whose results are not collected.
 pub(super) const OPEN: u32 = u32::MAX;
@@ -783,8 +785,6 @@ pub(super) struct Code {
     pub(super) indexes: Vec<RuleIndex<Entry>>,
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
-    pub(super) types: Vec<Atom>,
-    type_index: FxHashMap<Atom, TypeId>,
     /// Which slots got a variable at which place, and its name, while code is made to be shown.
     pub(super) names: Option<Vec<(Pc, Slot, Symbol)>>,
     /// What the steps of the compiler have made of expressions, and where their code begins, while code is made to be shown.
@@ -895,7 +895,6 @@ impl Code {
             slots: 1,
             ..ReturnPoint::default()
         });
-        code.type_id(&crate::names::undefined());
         // No template is the first.
         code.templates.push(Box::default());
         code.end_piece();
@@ -946,16 +945,5 @@ impl Code {
     pub(super) fn plain_function(&mut self, head: Ref, arguments: Slot, type_id: TypeId) -> u32 {
         self.functions.push(Function { is_plain: true, ..Function::stale(head, arguments, type_id) });
         (self.functions.len() - 1) as u32
-    }
-
-    /// The place of a type in the table; `None` when the table is full.
-    pub(super) fn type_id(&mut self, type_atom: &Atom) -> Option<TypeId> {
-        if let Some(&known) = self.type_index.get(type_atom) {
-            return Some(known);
-        }
-        let index = TypeId::try_from(self.types.len()).ok().filter(|&index| index < WELL_TYPED)?;
-        self.types.push(type_atom.clone());
-        self.type_index.insert(type_atom.clone(), index);
-        Some(index)
     }
 }

@@ -67,7 +67,7 @@ impl Running<'_> {
         elements.clear();
         let (mut around, mut is_normal) = (hole, self.m.is_normal_tail(value));
         while let Some((first, next)) = self.m.cons_hole(around) {
-            is_normal &= self.m.values.is_normal(first, self.m.type_cache.notes);
+            is_normal &= self.m.values.is_normal(first, self.m.types.notes);
             elements.push(first);
             around = next;
         }
@@ -81,7 +81,7 @@ impl Running<'_> {
         self.m.cons_holes.elements = elements;
         let made = made?;
         if is_normal && self.heads_data(made)? {
-            self.m.values.heap.set_note(made, self.m.type_cache.notes.normal());
+            self.m.values.heap.set_note(made, self.m.types.notes.normal());
         }
         self.look_soon_if_long(made);
         Ok(Some((made, around)))

@@ -12,9 +12,7 @@ use super::code::{
     WELL_TYPED,
 };
 use super::collected::{CollectedResult, CollectedResults};
-use super::open_data::Lack;
-use super::schemes::Types;
-use super::types::{HeadKind, Signature};
+use super::types::{HeadKind, KnownTypes, Lack, Signature};
 use super::values::Scope;
 use super::words::raw;
 use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, evaluated_term};
@@ -147,7 +145,7 @@ impl Running<'_> {
         if let Some(normal) = self.normal(value, type_id) {
             return self.give(normal);
         }
-        if value.is_expression() && self.is_normal_to(value, type_id) {
+        if value.is_expression() && self.types().is_normal_to(value, type_id) {
             return self.give(value.marked());
         }
         if value.tag() == TERM {
@@ -172,31 +170,35 @@ impl Running<'_> {
             return self.give(given);
         }
         if arity >= LONG && self.is_normal_list(value)? {
-            self.m.values.heap.set_note(value, self.m.type_cache.notes.normal());
+            self.m.values.heap.set_note(value, self.m.types.notes.normal());
             return self.give(value.marked());
         }
-        match self.head_kind(head, arity) {
+        match self.types().head_kind(head, arity) {
             HeadKind::Untyped if arity < TUPLE_MAX => self.begin_tuple(value, type_id),
-            HeadKind::Raw { result } if head.tag() == SYMBOL && self.agrees_statically(result, type_id) => {
-                let result = self.m.evaluated_as(result);
+            HeadKind::Raw { result } if head.tag() == SYMBOL && self.types().agrees_statically(result, type_id) => {
+                let result = self.m.types.evaluated_as(result);
                 self.call_raw(value, head, arity, result)
             }
-            HeadKind::Raw { result } if self.m.is_operation(head) && self.agrees_statically(result, type_id) => {
-                self.begin_typed(value, &Signature::raw(arity, result), type_id, Types::Declared)
+            HeadKind::Raw { result }
+                if self.m.is_operation(head) && self.types().agrees_statically(result, type_id) =>
+            {
+                self.begin_typed(value, &Signature::raw(arity, result), type_id, KnownTypes::Declared)
             }
             HeadKind::Typed(signature)
                 if (head.tag() == SYMBOL && arity < TUPLE_MAX || self.m.is_operation(head))
-                    && self.is_typed_call(value, &signature, type_id) =>
+                    && self.types().is_typed_call(value, &signature, type_id) =>
             {
-                self.begin_typed(value, &signature, type_id, Types::Declared)
+                self.begin_typed(value, &signature, type_id, KnownTypes::Declared)
             }
             HeadKind::Parametric(function) if head.tag() == SYMBOL || self.m.is_operation(head) => {
-                match self.instance_of_call(value, head, &function, type_id)? {
+                match self.function_types().instance_of_call(value, head, &function, type_id)? {
                     Some((signature, types)) => self.begin_typed(value, &signature, type_id, types),
                     None => self.begin_as_specified(value, head, type_id),
                 }
             }
-            HeadKind::Other if arity < TUPLE_MAX && self.makes_a_tuple(head, arity) => self.begin_tuple(value, type_id),
+            HeadKind::Other if arity < TUPLE_MAX && self.types().makes_a_tuple(head, arity) => {
+                self.begin_tuple(value, type_id)
+            }
             _ => self.begin_as_specified(value, head, type_id),
         }
     }
@@ -204,7 +206,7 @@ impl Running<'_> {
     /// A term, marked as evaluated if it is its own result; as an expression of the heap otherwise.
     #[inline(never)]
     fn evaluated_or_opened(&mut self, term: Ref, type_id: TypeId) -> Result<Ref, Halt> {
-        if self.settles(term)? && (type_id == 0 || self.term_has_type(term, type_id, false)) {
+        if self.settles(term)? && (type_id == 0 || self.types().term_has_type(term, type_id, false)) {
             return Ok(evaluated_term(term));
         }
         Ok(self.m.values.open_term(term)?)
@@ -212,10 +214,10 @@ impl Running<'_> {
 
     /// A leaf with an expected type: itself if one of its types agrees.
     fn cast_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
-        if type_id == 0 || self.has_type(value, type_id, false) {
+        if type_id == 0 || self.types().has_type(value, type_id, false) {
             return self.give(value);
         }
-        if self.is_cast(value, type_id)? {
+        if self.types().is_cast(value, type_id)? {
             return self.give(value);
         }
         self.interpret_here(value, type_id)
@@ -312,7 +314,7 @@ impl Running<'_> {
         }
         let changed = self.how_children_came(length)? != UNCHANGED;
         let call = self.tuple_of(length)?;
-        let type_atom = self.type_atom(type_id);
+        let type_atom = self.types().type_atom(type_id);
         self.interpret(call, Destination::Frame, |atom| Task::Call(atom, type_atom, changed))
     }
 
@@ -356,12 +358,12 @@ impl Running<'_> {
             if function.is_some() {
                 return self.reduce_compound(call, !same, type_id);
             }
-            let type_atom = self.type_atom(type_id);
+            let type_atom = self.types().type_atom(type_id);
             return self.interpret(call, Destination::Frame, |atom| Task::Call(atom, type_atom, !same));
         }
         let value = match self.is_certainly_data(head, usize::from(count)) {
-            true if same => self.m.note_normal(call),
-            true => self.m.note_normal(call).unmarked(),
+            true if same => self.m.values.note_normal(call, self.m.types.notes),
+            true => self.m.values.note_normal(call, self.m.types.notes).unmarked(),
             false => call,
         };
         if tail {
@@ -400,8 +402,8 @@ impl Running<'_> {
     /// expression once more, where it is returned, looks at the types of its arguments.
     fn is_certainly_data(&mut self, head: Ref, arity: usize) -> bool {
         match head.tag() {
-            SYMBOL => matches!(self.head_kind(head, arity), HeadKind::Untyped),
-            tag::EXPRESSION | tag::MARKED | TERM => self.lacks(head, Lack::FunctionType),
+            SYMBOL => matches!(self.types().head_kind(head, arity), HeadKind::Untyped),
+            tag::EXPRESSION | tag::MARKED | TERM => self.types().lacks(head, Lack::FunctionType),
             _ => true,
         }
     }
@@ -418,14 +420,14 @@ impl Running<'_> {
     /// Nothing reduces a tuple whose children are evaluated.
     pub(super) fn give_tuple(&mut self, length: usize) -> Result<(), Halt> {
         let call = self.tuple_of(length)?;
-        self.m.note_normal(call);
+        self.m.values.note_normal(call, self.m.types.notes);
         self.give_as_it_came(call, length)
     }
 
     /// Nothing reduces a call of a typed function whose arguments are evaluated: it is noted as having arguments of its types.
     pub(super) fn give_typed(&mut self, length: usize) -> Result<(), Halt> {
         let call = self.tuple_of(length)?;
-        self.note_made(call);
+        self.types().note_made(call);
         self.give_as_it_came(call, length)
     }
 
@@ -449,7 +451,7 @@ impl Running<'_> {
             return self.give(NOT_REDUCIBLE);
         }
         let call = self.call_of(function)?;
-        self.note_made(call);
+        self.types().note_made(call);
         self.give_as_called(call, from)
     }
 
@@ -480,7 +482,7 @@ impl Running<'_> {
         if type_id == REDUCE {
             return self.interpret_reduction(call, Destination::Frame);
         }
-        let type_atom = self.type_atom(type_id);
+        let type_atom = self.types().type_atom(type_id);
         // The table of a tabled function is filled here.
         let is_tabled = matches!(kind, Kind::Tabled);
         self.interpret(call, Destination::Frame, |atom| {
@@ -490,7 +492,7 @@ impl Running<'_> {
 
     /// Hands the evaluation of a value, as the result of the frame at hand, to the interpreter.
     pub(super) fn interpret_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
-        let type_atom = self.type_atom(type_id);
+        let type_atom = self.types().type_atom(type_id);
         self.interpret(value, Destination::Frame, |atom| Task::Metta(atom, type_atom))
     }
 
@@ -512,7 +514,7 @@ impl Running<'_> {
             self.m.frames.pc = CHANGED;
             return self.enter(function);
         }
-        let type_atom = self.type_atom(type_id);
+        let type_atom = self.types().type_atom(type_id);
         self.interpret(value, Destination::ReturnPoint(return_point), |atom| Task::Call(atom, type_atom, true))
     }
 

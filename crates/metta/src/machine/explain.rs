@@ -11,9 +11,8 @@ use super::code::{
     NEXT_RULE, NestedData, NestedPart, OPEN, Pc, REDUCE, Slot, TemplatePart, TypeId, WELL_TYPED,
 };
 use super::compile::Rest;
-use super::compile::Rule;
 use super::core::Words;
-use super::types::HeadKind;
+use super::types::{HeadKind, Rule};
 use super::{Machine, MachineEvaluator, Running};
 use crate::lowering::{Logic, Lowering, Wanted};
 use crate::names;
@@ -43,7 +42,7 @@ impl Words for Machine {
     fn type_name(&self, type_id: TypeId) -> String {
         match type_id {
             REDUCE | WELL_TYPED => String::new(),
-            type_id => self.code.types[usize::from(type_id)].to_string(),
+            type_id => self.types.ids.atom(type_id).to_string(),
         }
     }
 
@@ -140,7 +139,7 @@ impl Running<'_> {
         let head = self.m.values.symbol(name);
         let mut text = String::new();
         for (&arity, rules) in rules {
-            let kind = self.head_kind(head, arity);
+            let kind = self.types().head_kind(head, arity);
             let result = match kind {
                 HeadKind::Untyped => 0,
                 HeadKind::Raw { result } => result,
@@ -156,7 +155,7 @@ impl Running<'_> {
             };
             let Ok(count) = Slot::try_from(arity) else { continue };
             // With code that checks nothing, the other is for arguments that are not of its types.
-            let well_typed = self.is_well_typed((head, count)).then_some(WELL_TYPED);
+            let well_typed = self.function_types().is_well_typed((head, count)).then_some(WELL_TYPED);
             for type_id in well_typed.into_iter().chain([result]) {
                 self.m.code.function(head, count, type_id);
             }
@@ -186,7 +185,7 @@ impl Running<'_> {
             0 => format!("{}\n", self.m.function_name(function)),
             WELL_TYPED => format!("{}, well typed\n", self.m.function_name(function)),
             REDUCE => format!("{} by one step\n", self.m.function_name(function)),
-            _ => format!("{} as {}\n", self.m.function_name(function), self.type_atom(type_id)),
+            _ => format!("{} as {}\n", self.m.function_name(function), self.types().type_atom(type_id)),
         };
         if self.session.tables.is_tabled(self.m.values.symbol_of(head)) {
             text.insert_str(text.len() - 1, ", tabled");
@@ -277,13 +276,13 @@ impl Machine {
             Guard::Number => "is a number".to_owned(),
             Guard::Bool => "is True or False".to_owned(),
             Guard::Type(type_id) | Guard::TypeInside(type_id) => {
-                format!("is of type {}", self.code.types[usize::from(type_id)])
+                format!("is of type {}", self.types.ids.atom(type_id))
             }
             Guard::Count => "is a whole number, 0 or more".to_owned(),
             Guard::Ground => "has no unbound variable".to_owned(),
             Guard::Unbound => "is an unbound variable".to_owned(),
             Guard::Space => "is a space".to_owned(),
-            Guard::State(type_id) => format!("is a state of {}", self.code.types[usize::from(type_id)]),
+            Guard::State(type_id) => format!("is a state of {}", self.types.ids.atom(type_id)),
             Guard::Reducible => "is not NotReducible".to_owned(),
             Guard::Answer => "is neither NotReducible nor code".to_owned(),
             Guard::Open => "has no type".to_owned(),
@@ -503,7 +502,7 @@ impl<'a> Listing<'a> {
         match type_id {
             0 | WELL_TYPED => String::new(),
             REDUCE => " by one step".to_owned(),
-            other => format!(" as {}", self.m.code.types[usize::from(other)]),
+            other => format!(" as {}", self.m.types.ids.atom(other)),
         }
     }
 

@@ -213,7 +213,7 @@ impl Running<'_> {
         let old = std::mem::replace(&mut m.values.region, fresh);
         m.values.heap.close(old);
         m.rooms.found_same.forget();
-        m.rooms.open_data.forget();
+        m.values.open_data.forget();
         m.values.interned.forget();
         m.values.kept.forget();
         m.forget_names();

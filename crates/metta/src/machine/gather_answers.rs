@@ -159,7 +159,7 @@ impl Running<'_> {
         room: &mut QueryRoom,
         results: &mut CollectedResults,
     ) -> Result<(), Halt> {
-        let note = self.m.type_cache.notes.normal();
+        let note = self.m.types.notes.normal();
         let mut made = Making::new(&mut self.m.values, note, sources);
         let Some(differing) = room.answers().grouped_variables() else {
             let taken = made.taken(|_| true);

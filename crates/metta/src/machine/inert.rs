@@ -8,7 +8,7 @@
 use super::code::TypeId;
 use super::evaluate::LONG;
 use super::normal_terms::Makes;
-use super::type_cache::TypeCache;
+use super::types::Types;
 use super::words::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};
 use super::{Halt, Machine, Running};
 use region::{Ref, tag};
@@ -90,7 +90,7 @@ impl Running<'_> {
     }
 
     fn inert_if_flat(&mut self, value: Ref) -> Result<Flat, Halt> {
-        let Machine { values, type_cache: TypeCache { notes, .. }, .. } = &mut self.m;
+        let Machine { values, types: Types { notes, .. }, .. } = &mut self.m;
         let length = values.heap.length(value);
         if length > FLAT_MAX {
             return Ok(Flat::Nested);
@@ -116,7 +116,7 @@ impl Running<'_> {
         if self.makes(parts[0], length - 1)? != Makes::Data {
             return Ok(Flat::Other);
         }
-        let Machine { values, type_cache: TypeCache { notes, .. }, .. } = &mut self.m;
+        let Machine { values, types: Types { notes, .. }, .. } = &mut self.m;
         let made = values.heap.expression(&mut values.region, &parts[..length])?;
         values.heap.set_note(made, if is_ground { notes.normal() } else { EVALUATED_OPEN });
         Ok(Flat::Inert(if is_ground { made.marked() } else { made }))
@@ -124,12 +124,12 @@ impl Running<'_> {
 
     /// What an expression with others inside comes to, if all of them are data.
     fn made_anew(&mut self, value: Ref) -> Result<Option<Ref>, Halt> {
-        let normal = self.m.type_cache.notes.normal();
+        let normal = self.m.types.notes.normal();
         let mut left = PARTS_MAX;
         let mut around: Vec<Rebuilt> = Vec::new();
         let Some(mut made) = self.begun_anew(value, &mut left)? else { return Ok(None) };
         loop {
-            let Machine { values, type_cache: TypeCache { notes, .. }, .. } = &mut self.m;
+            let Machine { values, types: Types { notes, .. }, .. } = &mut self.m;
             let part = if made.parts < made.length {
                 let child = values.heap.walk(values.heap.child(made.old, made.parts));
                 match child.tag() {

@@ -5,6 +5,7 @@
 
 use super::choices::Destination;
 use super::code::{Pc, Slot};
+use super::rule_cache::{FEW, InertArities, RuleHeads};
 use super::types::HeadKind;
 use super::values::Values;
 use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
@@ -13,33 +14,13 @@ use crate::instructions::is_instruction_name;
 use crate::interpreter::Task;
 use crate::names;
 use region::{Full, Ref, tag};
-use rustc_hash::FxHashSet;
 use space::{Atom, Grounded};
-
-/// Up to how many arguments it is asked whether a head has rules for exactly that number.
-const FEW: usize = 8;
 
 /// From how many elements on the making of a list, which takes some microseconds, is followed by a look at the limits.
 const LONG: usize = 1 << 14;
 
 /// Lists of up to this many elements are put together on the native stack.
 const SHORT: usize = 16;
-
-/// Whether data has no rules if its head is no symbol, by the number of its arguments, as far as it was asked: as of a version.
-#[derive(Default)]
-pub(super) struct InertArities {
-    version: u32,
-    known: [Option<bool>; FEW + 1],
-}
-
-/// The heads that have rules for any number of arguments, as of a version.
-#[derive(Default)]
-pub(super) struct RuleHeads {
-    version: u32,
-    symbols: FxHashSet<Ref>,
-    /// Whether something else than a symbol has.
-    others: bool,
-}
 
 impl Running<'_> {
     pub(super) fn list_tail(&mut self, slot: Slot, dst: Slot, or: Pc) -> Result<(), Halt> {
@@ -104,10 +85,10 @@ impl Running<'_> {
 
     fn tail(&mut self, list: Ref) -> Result<Ref, Halt> {
         let tail = self.m.values.heap.children(list)[1..].to_vec();
-        let is_normal = self.m.type_cache.notes.hold(self.m.values.heap.note(list));
+        let is_normal = self.m.types.notes.hold(self.m.values.heap.note(list));
         let made = self.m.values.heap.expression(&mut self.m.values.region, &tail)?;
         if is_normal && (tail.is_empty() || self.heads_data(made)?) {
-            self.m.values.heap.set_note(made, self.m.type_cache.notes.normal());
+            self.m.values.heap.set_note(made, self.m.types.notes.normal());
         }
         Ok(made)
     }
@@ -122,10 +103,10 @@ impl Running<'_> {
             self.m.frames.pc = or;
             return Ok(());
         }
-        let is_normal = self.m.values.is_normal(head, self.m.type_cache.notes) && self.m.is_normal_tail(tail);
+        let is_normal = self.m.values.is_normal(head, self.m.types.notes) && self.m.is_normal_tail(tail);
         let made = self.m.values.put_before(head, tail)?;
         if is_normal && self.heads_data(made)? {
-            self.m.values.heap.set_note(made, self.m.type_cache.notes.normal());
+            self.m.values.heap.set_note(made, self.m.types.notes.normal());
         }
         self.m.set_slot(dst, made);
         self.made_list(made);
@@ -197,7 +178,7 @@ impl Running<'_> {
             return self.give(list);
         }
         if self.heads_data(list)? {
-            let value = self.m.note_normal(list).unmarked();
+            let value = self.m.values.note_normal(list, self.m.types.notes).unmarked();
             return self.give(value);
         }
         let head = head.expect("a list without a head is its own result");
@@ -215,7 +196,7 @@ impl Running<'_> {
     /// Whether a list is in normal form though nobody has noted it.
     pub(super) fn is_normal_list(&mut self, list: Ref) -> Result<bool, Halt> {
         let m = &self.m;
-        let is_normal = m.values.heap.children(list).iter().all(|&child| m.values.is_normal(child, m.type_cache.notes));
+        let is_normal = m.values.heap.children(list).iter().all(|&child| m.values.is_normal(child, m.types.notes));
         Ok(is_normal && self.heads_data(list)?)
     }
 
@@ -223,14 +204,8 @@ impl Running<'_> {
     pub(super) fn is_normal_numbers(&self, value: Ref) -> bool {
         let heap = &self.m.values.heap;
         value.is_expression()
-            && self.m.type_cache.notes.hold(heap.note(value))
+            && self.m.types.notes.hold(heap.note(value))
             && heap.children(value).first().is_some_and(|first| matches!(first.tag(), INTEGER | tag::NUMBER))
-    }
-
-    /// Whether nobody has given `()` a type.
-    pub(super) fn is_unit_open(&mut self) -> bool {
-        let found = crate::types::types_of(&self.space, &Atom::unit(), self.session.program.variables());
-        found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED))
     }
 
     /// Whether the head of an expression of children in normal form makes it data.
@@ -254,12 +229,12 @@ impl Running<'_> {
         match head.tag() {
             SYMBOL if head == ERROR || head == EMPTY => Ok(false),
             SYMBOL if arity <= FEW => {
-                let is_untyped = matches!(self.head_kind(head, arity), HeadKind::Untyped);
+                let is_untyped = matches!(self.types().head_kind(head, arity), HeadKind::Untyped);
                 Ok(is_untyped && self.is_named_constructor(head, arity)?)
             }
             SYMBOL => {
                 let name = self.m.values.symbol_of(head).as_str();
-                let is_open = !is_instruction_name(name) && self.is_open(head);
+                let is_open = !is_instruction_name(name) && self.types().is_open(head);
                 let heads = self.rule_heads();
                 Ok(is_open && !heads.others && !heads.symbols.contains(&head) && self.is_supported(head))
             }
@@ -274,9 +249,9 @@ impl Running<'_> {
             tag::EXPRESSION | tag::MARKED => {
                 let first = self.m.values.heap.children(head).first().map(|&first| self.m.values.heap.walk(first));
                 let is_number = first.is_some_and(|first| matches!(first.tag(), INTEGER | tag::NUMBER));
-                Ok((is_number || self.is_open(head)) && self.is_inert(arity)?)
+                Ok((is_number || self.types().is_open(head)) && self.is_inert(arity)?)
             }
-            TERM => Ok(self.is_open(head) && self.is_inert(arity)?),
+            TERM => Ok(self.types().is_open(head) && self.is_inert(arity)?),
             _ => Ok(false),
         }
     }
@@ -291,7 +266,7 @@ impl Running<'_> {
         if arity > FEW {
             return Ok(!self.rule_heads().others);
         }
-        let inert = &mut self.m.type_cache.inert_arities;
+        let inert = &mut self.m.rule_cache.inert_arities;
         if inert.version != self.m.code.version {
             *inert = InertArities { version: self.m.code.version, ..InertArities::default() };
         }
@@ -300,13 +275,13 @@ impl Running<'_> {
         }
         let function = self.m.code.function(COMPOUND, arity as Slot, 0);
         let is_inert = self.is_constructor(function)?;
-        self.m.type_cache.inert_arities.known[arity] = Some(is_inert);
+        self.m.rule_cache.inert_arities.known[arity] = Some(is_inert);
         Ok(is_inert)
     }
 
     /// What has rules as things stand.
     fn rule_heads(&mut self) -> &RuleHeads {
-        if self.m.type_cache.rule_heads.version != self.m.code.version {
+        if self.m.rule_cache.rule_heads.version != self.m.code.version {
             let source = self.session.program.variables();
             let [call, body] = [(); 2].map(|()| source.fresh(names::asked()));
             let rule = Atom::expression([names::equal(), Atom::Variable(call.clone()), Atom::Variable(body)]);
@@ -321,9 +296,9 @@ impl Running<'_> {
                     _ => heads.others = true,
                 }
             }
-            self.m.type_cache.rule_heads = heads;
+            self.m.rule_cache.rule_heads = heads;
         }
-        &self.m.type_cache.rule_heads
+        &self.m.rule_cache.rule_heads
     }
 }
 
@@ -332,7 +307,7 @@ impl Machine {
     #[inline]
     pub(super) fn is_normal_tail(&self, tail: Ref) -> bool {
         let heap = &self.values.heap;
-        heap.length(tail) == 0 || self.type_cache.notes.hold(heap.note(tail))
+        heap.length(tail) == 0 || self.types.notes.hold(heap.note(tail))
     }
 }
 

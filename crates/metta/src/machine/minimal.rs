@@ -68,7 +68,7 @@ impl Running<'_> {
             let value = if came(self, call)? { self.m.evaluated(call) } else { call };
             return self.give(value);
         }
-        if type_id == self.m.type_cache.atom_type || self.m.is_error(value) {
+        if type_id == self.m.types.atom_type || self.m.is_error(value) {
             return self.give(value);
         }
         self.evaluate_here(value, type_id)
@@ -278,7 +278,7 @@ impl Machine {
             let value = self.values.heap.walk(value);
             match value.tag() {
                 tag::VARIABLE => return false,
-                tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(value)) && met.is_new(value) => {
+                tag::EXPRESSION if !self.types.notes.hold(self.values.heap.note(value)) && met.is_new(value) => {
                     work.extend(self.values.heap.children(value));
                 }
                 _ => {}

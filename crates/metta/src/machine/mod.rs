@@ -15,7 +15,6 @@
 //! Nothing here recurses on the native stack with a program.
 
 mod alternatives;
-mod applicable;
 mod arithmetic;
 mod assumptions;
 mod backtracking;
@@ -33,6 +32,7 @@ mod compile;
 mod cons_holes;
 mod core;
 mod counters;
+mod depth;
 mod evaluate;
 mod explain;
 mod facts;
@@ -44,15 +44,14 @@ mod fuel;
 mod fused;
 mod garbage;
 mod gather_answers;
+mod guarded;
 mod halt;
 mod held;
 mod indexed;
-mod indexed_types;
 mod inert;
 mod interned;
 mod interpreted;
 mod kept;
-mod kept_types;
 mod lists;
 mod lower;
 mod memo;
@@ -74,9 +73,10 @@ mod purity;
 mod queries;
 mod query_notes;
 mod results;
+mod rule_cache;
 mod rule_index;
+mod rules;
 mod run;
-mod schemes;
 mod spaces_met;
 mod special;
 mod states;
@@ -85,17 +85,12 @@ mod tabled;
 mod terms;
 mod transactions;
 mod trmc;
-mod type_cache;
-mod type_flow;
-mod type_graph;
-mod type_table;
 mod typed;
-mod typed_data;
 mod types;
 mod unify;
 mod values;
+mod versions;
 mod wanted;
-mod well_typed;
 mod words;
 
 use crate::environment::Stop;
@@ -118,9 +113,10 @@ use memo::Memo;
 use noted_states::{ChangedStates, Outer};
 pub use passes::{Pass, Passes};
 use region::{FreezeError, Full, Ref};
+use rule_cache::RuleCache;
 use space::{Atom, SharedSpace, SharedState};
 use std::cell::{Cell, RefCell};
-use type_cache::TypeCache;
+use types::{FunctionTypes, TypeChecker, Types};
 use values::{Ceiling, Scope, Values};
 use words::EMPTY;
 
@@ -137,7 +133,8 @@ pub(crate) struct Machine {
     code: Code,
     frames: Frames,
     choices: Choices,
-    type_cache: TypeCache,
+    types: Types,
+    rule_cache: RuleCache,
     counters: Counters,
     memo: Memo,
     cons_holes: ConsHoles,
@@ -155,7 +152,6 @@ struct Rooms {
     spare_inputs: Vec<Vec<candidate_code::Input>>,
     work: Vec<Ref>,
     found_same: normal_calls::SameTerms,
-    open_data: open_data::OpenData,
 }
 
 /// Evaluates with a machine, which it keeps from one evaluation to the next. While that machine is at work, an evaluation inside
@@ -255,8 +251,7 @@ impl Machine {
     /// A machine, unless the system has no address space for its heap.
     fn new(session: &Session) -> Result<Self, Full> {
         let mut values = Values::new(session.program.terms())?;
-        let mut code = Code::new();
-        let type_cache = TypeCache::new(&mut code);
+        let (code, types, rule_cache) = (Code::new(), Types::default(), RuleCache::default());
         let heap = values.heap.mark(&values.region);
         let frames = Frames::new(values.symbol(&space::Symbol::new(names::EMPTY)));
         let rooms = Rooms {
@@ -268,12 +263,11 @@ impl Machine {
             spare_inputs: Vec::new(),
             work: Vec::new(),
             found_same: normal_calls::SameTerms::new(),
-            open_data: open_data::OpenData::new(),
         };
         let counters = Counters { fuel: 1, ..Counters::default() };
         let (choices, memo) = (Choices::new(heap), Memo::default());
         let cons_holes = ConsHoles::new(values.symbol(&ConsHoles::symbol()));
-        Ok(Self { values, code, frames, choices, type_cache, counters, memo, cons_holes, rooms })
+        Ok(Self { values, code, frames, choices, types, rule_cache, counters, memo, cons_holes, rooms })
     }
 
     /// Forgets the evaluation before.
@@ -282,7 +276,7 @@ impl Machine {
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
         self.rooms.found_same.forget();
-        self.rooms.open_data.forget();
+        self.values.open_data.forget();
         self.values.interned.forget();
         self.values.kept.forget();
         self.values.foreign.clear();
@@ -338,6 +332,17 @@ impl<'r> Running<'r> {
         Running { m, outer, evaluator, session, space: space.clone(), watch, results: Vec::new() }
     }
 
+    /// The types at hand for questions about atoms and values.
+    #[inline]
+    fn types(&mut self) -> TypeChecker<'_> {
+        TypeChecker::new(&mut self.m.types, &mut self.m.values, &self.space, self.session.program.variables())
+    }
+
+    /// Questions about the types of functions that their rules answer.
+    fn function_types(&mut self) -> FunctionTypes<'_> {
+        FunctionTypes::new(self)
+    }
+
     /// Makes the machine ready for an evaluation, as limits and rules are now.
     fn prepare(&mut self) {
         self.m.reset();
@@ -354,7 +359,7 @@ impl<'r> Running<'r> {
         self.m.values.begin_marking();
         self.refresh();
         self.begin_memo();
-        if self.m.type_cache.schemes.are_many() {
+        if self.m.types.are_many() {
             self.m.next_version(true);
         }
         self.forget_forms();

@@ -67,7 +67,7 @@ impl Running<'_> {
             return Ok(None);
         }
         if length == 0 || self.is_normal_list(list)? {
-            self.m.note_normal(list);
+            self.m.values.note_normal(list, self.m.types.notes);
         }
         Ok(Some(list))
     }

@@ -26,7 +26,7 @@ impl Running<'_> {
         let m = &mut self.m;
         let NestedData { taken, parts, .. } = &m.code.nested[data as usize];
         let frame = &m.frames.stack[m.frames.base + HEADER..];
-        let notes = m.type_cache.notes;
+        let notes = m.types.notes;
         let mut found = [(EMPTY, true); TAKEN_MAX];
         for (&(slot, is_value), found) in taken.iter().zip(&mut found) {
             found.0 = Ref::from_bits(frame[usize::from(slot)]);

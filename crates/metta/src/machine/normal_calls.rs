@@ -223,7 +223,7 @@ impl Running<'_> {
             _ => self.group_tried(function).is_some_and(|group| group.rules.len() == 1 && !group.has_others),
         };
         if is_only {
-            self.note_made(call);
+            self.types().note_made(call);
         }
         self.give_as_called(call, self.called_from(function))
     }
@@ -258,7 +258,7 @@ impl Running<'_> {
         match self.normal(value, type_id) {
             Some(normal) => self.give(normal),
             None if self.m.is_error(value) => self.give(value),
-            None if type_id == self.m.type_cache.atom_type => self.give(value),
+            None if type_id == self.m.types.atom_type => self.give(value),
             None => self.evaluate_here(value, type_id),
         }
     }
@@ -293,7 +293,7 @@ impl Running<'_> {
         to: Destination,
     ) -> Result<(), Halt> {
         let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, code])?;
-        let type_atom = self.type_atom(type_id);
+        let type_atom = self.types().type_atom(type_id);
         self.interpret(both, to, |both| {
             let both = both.children().expect("it is a pair");
             Task::Code { call: both[0].clone(), code: both[1].clone(), type_atom, changed: !is_same }
@@ -341,7 +341,7 @@ impl Machine {
 
     /// An expression that came to itself: marked, or noted if it holds variables.
     pub(super) fn evaluated(&mut self, call: Ref) -> Ref {
-        if self.type_cache.notes.hold(self.values.heap.note(call)) {
+        if self.types.notes.hold(self.values.heap.note(call)) {
             return call.marked();
         }
         match self.is_ground_or_open(call) {
@@ -362,8 +362,8 @@ impl Machine {
                 match child.tag() {
                     tag::VARIABLE if self.values.heap.binding(child).is_some() => return None,
                     tag::VARIABLE => is_ground = false,
-                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => {
-                        match self.rooms.open_data.of(child) {
+                    tag::EXPRESSION if !self.types.notes.hold(self.values.heap.note(child)) => {
+                        match self.values.open_data.of(child) {
                             Some(has_variables) => is_ground &= !has_variables,
                             None => work.push(child),
                         }
@@ -373,12 +373,7 @@ impl Machine {
                 budget = budget.checked_sub(1)?;
             }
         }
-        self.rooms.open_data.note(call, !is_ground);
+        self.values.open_data.note(call, !is_ground);
         Some(is_ground)
-    }
-
-    /// Whether a bound variable occurs in an expression.
-    pub(super) fn mentions_bound_now(&self, value: Ref) -> bool {
-        self.any_mentions_bound(&mut vec![value])
     }
 }

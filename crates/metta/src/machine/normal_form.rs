@@ -10,16 +10,12 @@
 use super::normal_terms::Makes;
 use super::types::{Formal, HeadKind};
 use super::values::{LOOKS_BETWEEN_LIMITS, Values};
-use super::words::{EMPTY, ERROR, SYMBOL, TERM, evaluated_term, is_evaluated_term, term_of};
+use super::words::{EMPTY, ERROR, SYMBOL, TERM, term_of};
 use super::{Halt, Running};
 use crate::names;
 use crate::types::function_parts;
 use region::Ref;
-use rustc_hash::FxHashMap;
 use space::{Atom, SharedTerms, Term, Terms};
-
-/// With more atoms of evaluated terms than this, they are forgotten between two forms.
-const MARKED_MAX: usize = 1 << 16;
 
 /// What a look at the children of a term tells.
 enum Look {
@@ -75,7 +71,8 @@ impl Running<'_> {
         Ok(match self.makes(head, count)? {
             Makes::Data => true,
             Makes::TypedData { raw } => {
-                !self.m.values.has_compound(term, raw) && self.scheme_of(Ref::new(TERM, term.number())).is_some()
+                !self.m.values.has_compound(term, raw)
+                    && self.types().scheme_of(Ref::new(TERM, term.number())).is_some()
             }
             Makes::Other => false,
         })
@@ -86,7 +83,7 @@ impl Running<'_> {
         if let Some(&known) = self.m.values.normal.heads.get(&(head, count)) {
             return Ok(known);
         }
-        let kind = if head.tag() == SYMBOL { self.head_kind(head, count) } else { HeadKind::Untyped };
+        let kind = if head.tag() == SYMBOL { self.types().head_kind(head, count) } else { HeadKind::Untyped };
         let makes = match kind {
             HeadKind::Untyped if self.makes_data(head, count)? => Makes::Data,
             HeadKind::Untyped | HeadKind::Other => Makes::Other,
@@ -161,57 +158,6 @@ impl Values {
             },
         }
     }
-
-    /// The atom of a term. What is marked as evaluated is that as an atom, too.
-    pub(super) fn term_atom(&self, value: Ref) -> Atom {
-        let terms = self.terms.read().expect("no panic while terms are locked");
-        let term = term_of(value);
-        if is_evaluated_term(value) && self.marks_terms {
-            return marked_through(term, &terms, &mut self.normal.marked.borrow_mut());
-        }
-        terms.atom(term).clone()
-    }
-
-    /// From now on the atoms of evaluated terms are marked as that: an evaluation begins.
-    pub(super) fn begin_marking(&mut self) {
-        self.marks_terms = true;
-        let marked = self.normal.marked.get_mut();
-        if marked.len() > MARKED_MAX {
-            *marked = FxHashMap::default();
-        }
-    }
-
-    /// A term as a reference marked as evaluated, if it is a compound.
-    pub(super) fn as_evaluated(child: Ref) -> Ref {
-        if child.tag() == TERM { evaluated_term(child) } else { child }
-    }
-}
-
-/// The atom of a term, all compounds in it marked as evaluated. What was made before is not made again.
-fn marked_through(whole: Term, terms: &Terms, made: &mut FxHashMap<Term, Atom>) -> Atom {
-    if let Some(known) = made.get(&whole) {
-        return known.clone();
-    }
-    let mut work = vec![whole];
-    while let Some(&term) = work.last() {
-        let children = terms.children(term).unwrap_or_default();
-        let before = work.len();
-        let is_missing = |child: &Term| !made.contains_key(child);
-        work.extend(children.iter().copied().filter(is_missing));
-        if work.len() > before {
-            continue;
-        }
-        work.pop();
-        let atom = match children {
-            [] => terms.atom(term).clone(),
-            _ => {
-                let children: Vec<Atom> = children.iter().map(|child| made[child].clone()).collect();
-                space::Expression::new(children).into_evaluated().into()
-            }
-        };
-        made.insert(term, atom);
-    }
-    made[&whole].clone()
 }
 
 #[cfg(test)]

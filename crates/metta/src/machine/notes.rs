@@ -4,7 +4,7 @@
 //! expression is in normal form, each of the others that it is in normal form and of a certain type. When rules change, the range moves up,
 //! and all notes before it are out of date.
 
-use super::type_table::Scheme;
+use super::types::type_table::Scheme;
 use super::words::CHANGED_DATA;
 
 /// Notes that are left for types when a range begins; with fewer, all notes are taken off and the first range begins again.
@@ -58,7 +58,7 @@ impl Notes {
 pub(super) enum Told {
     /// It is exactly this.
     Whole(Scheme),
-    /// It is this with something in place of its variables: see [`super::indexed_types`].
+    /// It is this with something in place of its variables: see [`super::types`].
     Partly(Scheme),
 }
 
@@ -111,7 +111,7 @@ impl NotedTypes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::type_table::TypeTable;
+    use super::super::types::type_table::TypeTable;
     use super::*;
     use crate::machine::words::EVALUATED_OPEN;
     use space::{Atom, Number};

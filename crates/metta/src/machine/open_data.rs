@@ -9,7 +9,7 @@ use region::Ref;
 use std::cell::Cell;
 
 /// How many expressions are remembered.
-const REMEMBERED: usize = 64;
+pub(super) const REMEMBERED: usize = 64;
 
 #[derive(Clone, Copy)]
 struct Remembered {
@@ -26,28 +26,15 @@ pub(super) struct OpenData {
     known: [Cell<Remembered>; REMEMBERED],
     /// How often a variable was bound; 0 is never, so what is remembered under it is nothing.
     binds: u64,
-    /// Whether expressions have no type, as long as nothing is bound, and whether they have no function type.
-    lacking: [[Cell<(Ref, u64, bool)>; REMEMBERED]; 2],
 }
 
-/// A kind of type that an expression lacks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lack {
-    /// Any type.
-    Type,
-    /// A function type.
-    FunctionType,
+impl Default for OpenData {
+    fn default() -> Self {
+        Self { known: std::array::from_fn(|_| Cell::new(NOTHING)), binds: 1 }
+    }
 }
 
 impl OpenData {
-    pub(super) fn new() -> Self {
-        Self {
-            known: std::array::from_fn(|_| Cell::new(NOTHING)),
-            binds: 1,
-            lacking: std::array::from_fn(|_| std::array::from_fn(|_| Cell::new((EMPTY, 0, false)))),
-        }
-    }
-
     /// Whether variables are in an expression, if it is remembered that none of them is bound.
     #[inline]
     pub(super) fn of(&self, expression: Ref) -> Option<bool> {
@@ -60,25 +47,20 @@ impl OpenData {
         self.known[Self::place(expression)].set(Remembered { expression, binds: self.binds, has_variables });
     }
 
-    /// Whether an expression has none of these types, if that is remembered.
-    pub(super) fn lacks(&self, expression: Ref, lack: Lack) -> Option<bool> {
-        let (known, binds, lacks) = self.lacking[lack as usize][Self::place(expression)].get();
-        (known == expression && binds == self.binds).then_some(lacks)
+    /// How often a variable was bound. What holds as long as nothing is bound does so as long as this stays.
+    #[inline]
+    pub(super) fn binds(&self) -> u64 {
+        self.binds
     }
 
-    /// It was found whether an expression has none of these types.
-    pub(super) fn note_lack(&self, expression: Ref, lack: Lack, lacks: bool) {
-        self.lacking[lack as usize][Self::place(expression)].set((expression, self.binds, lacks));
-    }
-
-    /// To be called when a variable is bound, when types change, and when memory of the heap is given back: something else may lie there
+    /// To be called when a variable is bound, and when memory of the heap is given back: something else may lie there
     /// soon.
     #[inline]
     pub(super) fn forget(&mut self) {
         self.binds += 1;
     }
 
-    fn place(expression: Ref) -> usize {
+    pub(super) fn place(expression: Ref) -> usize {
         expression.payload() as usize % REMEMBERED
     }
 }
@@ -90,7 +72,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_holds_until_something_is_bound() {
-        let mut open = OpenData::new();
+        let mut open = OpenData::default();
         let [one, other] = [2, 2 + REMEMBERED as u32].map(|place| Ref::new(tag::EXPRESSION, place));
         assert_eq!(open.of(one), None);
         open.note(one, true);

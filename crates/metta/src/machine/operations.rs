@@ -76,8 +76,7 @@ impl Running<'_> {
         type_id: TypeId,
         scope: &mut Scope,
     ) -> Result<(), Halt> {
-        let is_special = |atom: &Atom| atom.is_symbol(names::NOT_REDUCIBLE) || instructions::is_function(atom);
-        if results.iter().any(|(_, atom)| is_special(atom)) {
+        if results.iter().any(|(_, atom)| instructions::is_odd(atom)) {
             return self.operate_oddly(call, results, type_id, scope);
         }
         let mut loaded = CollectedResults::with_capacity(results.len());
@@ -113,7 +112,7 @@ impl Running<'_> {
     /// Evaluates each of the answers of a call, as results of the frame at hand.
     fn go_on_with_answers(&mut self, answers: CollectedResults, type_id: TypeId) -> Result<(), Halt> {
         self.m.own_frame(SLOTS)?;
-        let is_raw = type_id == self.m.type_cache.atom_type;
+        let is_raw = type_id == self.m.types.atom_type;
         let return_point = self.m.code.answer_return_point(type_id, is_raw);
         self.deliver_all(answers, Destination::ReturnPoint(return_point))
     }
@@ -138,7 +137,7 @@ impl Running<'_> {
                 loaded.push(self.load_result(solution, &atom, scope)?);
             } else {
                 let atom = native::with_bound(&atom, &solution);
-                let type_atom = self.type_atom(type_id);
+                let type_atom = self.types().type_atom(type_id);
                 let found = self.hand_over(Task::Metta(atom, type_atom), None)?;
                 for (mut further, atom) in self.accept_found(found)? {
                     further.extend(solution.iter().cloned());

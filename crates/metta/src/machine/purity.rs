@@ -9,19 +9,16 @@
 //!
 //! All this holds for rules and types as they stand. Where they may change while a form is evaluated, nothing is remembered.
 
-use super::code::Slot;
-use super::{Running, compile};
+use super::Running;
+use super::code::{Callee, Slot};
+use super::depth::is_deep;
 use crate::effects::Effects;
 use crate::lowering::{Form, Lowering};
 use crate::names;
 use crate::operation::Operation;
 use crate::types;
-use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Grounded, VariableSource, distinct_parts};
-
-/// A head and a number of arguments.
-pub(super) type Callee = (Ref, Slot);
 
 /// A function that calls more functions than this, directly or not, is not looked through.
 const FUNCTIONS_MAX: usize = 128;
@@ -67,12 +64,12 @@ type Bodies = FxHashMap<Callee, Vec<Ways>>;
 impl Running<'_> {
     /// Whether a function is pure, and calls itself at two places of one right side, as rules stand.
     pub(super) fn is_pure_tree_recursion(&mut self, callee: Callee) -> bool {
-        if let Some(&known) = self.m.type_cache.tree_recursions.get(&callee) {
+        if let Some(&known) = self.m.rule_cache.tree_recursions.get(&callee) {
             return known;
         }
         let bodies = self.taking_no_numbers(|run| run.pure_bodies(callee));
         let is_one = bodies.is_some_and(|bodies| is_tree_recursion(callee, &bodies));
-        self.m.type_cache.tree_recursions.insert(callee, is_one);
+        self.m.rule_cache.tree_recursions.insert(callee, is_one);
         is_one
     }
 
@@ -119,7 +116,7 @@ impl Running<'_> {
         let rules = self.rules_of(head, count)?;
         let mut found = Vec::with_capacity(rules.len());
         for (patterns, body) in &rules {
-            if !patterns.iter().all(is_plain_pattern) || compile::is_deep(body) {
+            if !patterns.iter().all(is_plain_pattern) || is_deep(body) {
                 return None;
             }
             found.push(self.pure_ways(body)?);

@@ -239,7 +239,7 @@ impl Machine {
             is_planned || self.plan(query, &mut cached, (&mut *parameters, &mut *outer), dictionary.terms()).is_ok();
         let reserved = self.tested_values(query, &mut dictionary, tested);
         let is_row_shaped = is_row_shaped && self.other_spaces(query, others);
-        let inputs = FilterInputs::new(tested, &reserved, !self.type_cache.has_types);
+        let inputs = FilterInputs::new(tested, &reserved, !self.types.has_types);
         let given = Given { parameters, filters: &inputs };
         let ceiling = &self.values.ceiling;
         let question = Question { asked, given, others, should_stop: &|| ceiling.is_passed() };
@@ -410,10 +410,8 @@ impl Machine {
 
     /// Goes on at a return point with an answer: new variables are slots, those from outside are bound.
     fn take_answer(&mut self, query: u32, answer: &[Term], outer: &[Ref], return_point: u32) -> Result<(), Halt> {
-        let Self {
-            values, code, rooms, frames: Frames { stack, base, pc, .. }, choices: Choices { trail, .. }, ..
-        } = self;
-        rooms.open_data.forget();
+        let Self { values, code, frames: Frames { stack, base, pc, .. }, choices: Choices { trail, .. }, .. } = self;
+        values.open_data.forget();
         let fresh = &code.queries[query as usize].fresh;
         for (&(slot, _), &term) in fresh.iter().zip(answer) {
             stack[*base + HEADER + usize::from(slot)] = values.load_term(term)?.bits();

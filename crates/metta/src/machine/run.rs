@@ -13,8 +13,8 @@ use super::code::{
     TypeId,
 };
 use super::words::{
-    EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_evaluated_term,
-    is_small, raw, small, word,
+    EMPTY, ERROR, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_evaluated_term, is_small, raw, small,
+    word,
 };
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
@@ -314,7 +314,8 @@ impl Running<'_> {
                     .map_err(Halt::from)
                     .and_then(|variable| self.m.put(dst, variable)),
                 Instruction::GuardSame { left, right, or } => {
-                    let have = self.have_one_type(self.m.read(left), self.m.read(right));
+                    let (left, right) = (self.m.read(left), self.m.read(right));
+                    let have = self.types().have_one_type(left, right);
                     self.m.go_unless(have, or)
                 }
                 Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
@@ -631,16 +632,20 @@ impl Running<'_> {
             Guard::Number => is_small(value) || value.tag() == tag::NUMBER || self.m.values.is_big(value),
             Guard::Bool => value == TRUE || value == FALSE,
             Guard::Expression => value.is_expression() || value.tag() == TERM,
-            Guard::Open => self.is_open(value),
-            Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
-            Guard::OpenHead(arity) => self.makes_open(value, usize::from(arity)),
-            Guard::State(type_id) => self.m.is_state_of(value, type_id),
+            Guard::Open => self.types().is_open(value),
+            Guard::Head(arity) => self.types().makes_a_tuple(value, usize::from(arity)),
+            Guard::OpenHead(arity) => self.types().makes_open(value, usize::from(arity)),
+            Guard::State(type_id) => self.m.types.is_state_of(&self.m.values, value, type_id),
             Guard::Space => self.m.values.space_of(value).is_some(),
             Guard::Plain => {
-                !(value.is_expression() || value.tag() == TERM) || self.is_plain(value) || self.is_normal_numbers(value)
+                !(value.is_expression() || value.tag() == TERM)
+                    || self.types().has_no_type_error(value)
+                    || self.is_normal_numbers(value)
             }
-            Guard::Type(type_id) => self.m.is_told(value, type_id) || self.has_type(value, type_id, false),
-            Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
+            Guard::Type(type_id) => {
+                self.m.types.is_told(&self.m.values, value, type_id) || self.types().has_type(value, type_id, false)
+            }
+            Guard::TypeInside(type_id) => self.types().has_type(value, type_id, true),
             Guard::Ground => self.m.is_ground(value),
             Guard::Reducible => value != NOT_REDUCIBLE && !self.m.is_error(value),
             Guard::Answer => value != NOT_REDUCIBLE && !self.m.is_error(value) && !self.m.values.is_function(value),
@@ -689,7 +694,7 @@ impl Running<'_> {
                 let error = self.resolve(value)?;
                 self.resume(return_point, error)
             }
-            None if value.tag() == SYMBOL && self.has_type(value, type_id, false) => {
+            None if value.tag() == SYMBOL && self.types().has_type(value, type_id, false) => {
                 self.m.set_slot(dst, value);
                 Ok(())
             }
@@ -706,26 +711,7 @@ impl Running<'_> {
     /// What a value evaluates to, if that is plain to see.
     #[inline(always)]
     pub(super) fn normal(&self, value: Ref, type_id: TypeId) -> Option<Ref> {
-        match value.tag() {
-            tag::VARIABLE | tag::MARKED => Some(value),
-            INTEGER | tag::NUMBER => (type_id == 0 || type_id == self.m.type_cache.number_type).then_some(value),
-            SYMBOL | FOREIGN if type_id == 0 => Some(value),
-            tag::EXPRESSION => match self.m.values.heap.note(value) {
-                note if type_id == 0 && self.m.type_cache.notes.hold(note) => Some(value.marked()),
-                EVALUATED_OPEN => self.normal_open(value),
-                note if type_id != 0 && self.m.tells(note, type_id) => Some(value.marked()),
-                _ => None,
-            },
-            TERM => self.m.values.normal_as(value, type_id),
-            _ if value == EMPTY => Some(value),
-            _ => None,
-        }
-    }
-
-    /// A value that counts as evaluated as long as none of its variables is bound, if none is.
-    #[cold]
-    fn normal_open(&self, value: Ref) -> Option<Ref> {
-        (!self.m.mentions_bound_now(value)).then_some(value)
+        self.m.types.own_result(&self.m.values, value, type_id)
     }
 }
 

@@ -103,10 +103,10 @@ impl Running<'_> {
         let task = match () {
             () if type_id == REDUCE => Task::Minimal(body),
             () if is_function(&body) => {
-                let type_atom = self.type_atom(type_id);
+                let type_atom = self.types().type_atom(type_id);
                 Task::Code { call: call.clone(), code: body, type_atom, changed: true }
             }
-            () => Task::Metta(body, self.type_atom(type_id)),
+            () => Task::Metta(body, self.types().type_atom(type_id)),
         };
         let found = self.hand_over(task, None)?;
         for (further, atom) in self.accept_found(found)? {

@@ -8,13 +8,13 @@ impl Running<'_> {
     /// The special form that a call is, if it means what the library says.
     pub(super) fn special_form(&mut self, name: &str, arity: usize) -> Option<Form> {
         let special = special_form(name).filter(|special| special.arity == arity)?;
-        let is_as_was = match self.m.type_cache.special.get(special.name) {
+        let is_as_was = match self.m.rule_cache.special.get(special.name) {
             Some(&known) => known,
             None => {
                 let mut parts = special.parts.iter();
                 let is_as_was = self.means_what_the_library_says(special.name, arity)
                     && parts.all(|(part, arity)| self.means_what_the_library_says(part, *arity));
-                self.m.type_cache.special.insert(special.name, is_as_was);
+                self.m.rule_cache.special.insert(special.name, is_as_was);
                 is_as_was
             }
         };

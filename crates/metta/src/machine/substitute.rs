@@ -58,7 +58,7 @@ impl Running<'_> {
                 tag::VARIABLE => Some(replacement.of(value, &mut self.m.values)?),
                 tag::EXPRESSION
                     if self.m.values.heap.length(value) > 0
-                        && !self.m.type_cache.notes.hold(self.m.values.heap.note(value)) =>
+                        && !self.m.types.notes.hold(self.m.values.heap.note(value)) =>
                 {
                     let again = known.of(value.payload() as usize);
                     if again.is_none() {

@@ -70,7 +70,7 @@ impl Running<'_> {
         let call = self.call_of(function)?;
         let call = self.m.values.store(call, &mut scope, self.session.program.variables())?;
         let type_id = self.m.code.functions[function as usize].type_id;
-        let type_atom = &self.m.code.types[usize::from(type_id)];
+        let type_atom = self.m.types.ids.atom(type_id);
         let Some(asking) = CallKey::new(&call, type_atom, &self.space) else { return self.enter_body(function) };
         let wanted = Asked { call: &call, type_atom, space: &self.space, is_reference: false };
         match self.session.ask_table(&asking, &wanted).map_err(|limit| Halt::from(Reason::Limit(limit)))? {

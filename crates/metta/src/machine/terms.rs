@@ -2,8 +2,9 @@
 
 use super::interned::Opened;
 use super::values::Values;
-use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, term_of, word};
+use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, evaluated_term, is_evaluated_term, term_of, word};
 use region::{Ref, tag};
+use rustc_hash::FxHashMap;
 use space::{Atom, Grounded, NO_TERM, Outcomes, Term, Terms};
 
 /// What a value is as a part of a row.
@@ -22,6 +23,9 @@ pub(super) enum Keyed {
 fn is_plain(value: &Atom) -> bool {
     matches!(value, Atom::Grounded(Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_)))
 }
+
+/// With more atoms of evaluated terms than this, they are forgotten between two forms.
+const MARKED_MAX: usize = 1 << 16;
 
 impl Values {
     /// The term of a leaf, made if need be; `None` for variables, states and what else is not for rows.
@@ -216,4 +220,55 @@ impl Values {
         let terms = terms.read().expect("no panic while terms are locked");
         self.term(term, &terms)
     }
+
+    /// The atom of a term. What is marked as evaluated is that as an atom, too.
+    pub(super) fn term_atom(&self, value: Ref) -> Atom {
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let term = term_of(value);
+        if is_evaluated_term(value) && self.marks_terms {
+            return marked_through(term, &terms, &mut self.normal.marked.borrow_mut());
+        }
+        terms.atom(term).clone()
+    }
+
+    /// From now on the atoms of evaluated terms are marked as that: an evaluation begins.
+    pub(super) fn begin_marking(&mut self) {
+        self.marks_terms = true;
+        let marked = self.normal.marked.get_mut();
+        if marked.len() > MARKED_MAX {
+            *marked = FxHashMap::default();
+        }
+    }
+
+    /// A term as a reference marked as evaluated, if it is a compound.
+    pub(super) fn as_evaluated(child: Ref) -> Ref {
+        if child.tag() == TERM { evaluated_term(child) } else { child }
+    }
+}
+
+/// The atom of a term, all compounds in it marked as evaluated. What was made before is not made again.
+fn marked_through(whole: Term, terms: &Terms, made: &mut FxHashMap<Term, Atom>) -> Atom {
+    if let Some(known) = made.get(&whole) {
+        return known.clone();
+    }
+    let mut work = vec![whole];
+    while let Some(&term) = work.last() {
+        let children = terms.children(term).unwrap_or_default();
+        let before = work.len();
+        let is_missing = |child: &Term| !made.contains_key(child);
+        work.extend(children.iter().copied().filter(is_missing));
+        if work.len() > before {
+            continue;
+        }
+        work.pop();
+        let atom = match children {
+            [] => terms.atom(term).clone(),
+            _ => {
+                let children: Vec<Atom> = children.iter().map(|child| made[child].clone()).collect();
+                space::Expression::new(children).into_evaluated().into()
+            }
+        };
+        made.insert(term, atom);
+    }
+    made[&whole].clone()
 }

@@ -17,7 +17,7 @@ use super::code::{
     ArgumentSource, Arguments, Data, DataSlot, Exclusive, Function, HEADER, HOLE, Kind, OPEN, SOURCES_MAX, Slot,
 };
 use super::frames::Frames;
-use super::type_cache::TypeCache;
+use super::types::Types;
 use super::values::Values;
 use super::words::{ALWAYS_NORMAL, NUMBERS};
 use super::{Halt, Machine, Running, WORDS_PER_FRAME};
@@ -97,10 +97,10 @@ impl Running<'_> {
             if !self.is_data(length, head)? {
                 return self.call_around_hole(hole, value);
             }
-            let tells_type = self.m.tells_type(hole);
+            let tells_type = self.m.types.tells_type(&self.m.values, hole);
             (value, hole) = self.m.close_hole(hole, value, is_only)?;
             if tells_type {
-                self.note_closed(value, length - 1);
+                self.types().note_closed(value, length - 1);
             }
             if is_only {
                 (value, hole) = self.m.close_alike(hole, value, length - 1);
@@ -143,7 +143,7 @@ impl Machine {
     /// one that needs more than this, or behind one that goes on elsewhere.
     #[inline(never)]
     fn hole_calls(&mut self, data: u32, function: u32, arguments: u32, exclusive: u32) -> Result<HoleLoop, Full> {
-        let Machine { values, code, frames: Frames { stack, .. }, type_cache: TypeCache { notes, .. }, .. } = self;
+        let Machine { values, code, frames: Frames { stack, .. }, types: Types { notes, .. }, .. } = self;
         let here = self.frames.pc - 1;
         let Function { version, slots: room, .. } = code.functions[function as usize];
         let Data { stamp, slots, is_normal, is_same, typed, .. } = &code.data[data as usize];
@@ -215,7 +215,7 @@ impl Machine {
         let around = self.values.heap.child(hole, last);
         let whole = if is_only { hole } else { self.values.copy_of(hole)? };
         self.values.heap.set_child(whole, last, value);
-        if !self.values.is_normal(value, self.type_cache.notes) {
+        if !self.values.is_normal(value, self.types.notes) {
             self.values.heap.set_note(whole, 0);
         }
         Ok((whole, around))

@@ -10,6 +10,7 @@ use super::alternatives::lay_out;
 use super::choices::Destination;
 use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Pc, ReturnPoint, Slot, TemplatePart};
 use super::frames::Frames;
+use super::types::TypeChecker;
 use super::values::{LOOKS_BETWEEN_LIMITS, Looked, Scope};
 use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, is_always_normal, is_small, plain};
 use super::{Halt, Machine, Running};
@@ -368,11 +369,11 @@ impl Running<'_> {
         let m = &mut self.m;
         let Data { stamp, slots, is_normal, is_same, is_changed, or, typed, .. } = &m.code.data[data as usize];
         let (mut is_normal, frame) = (*is_normal, &m.frames.stack[m.frames.base + HEADER..]);
-        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.type_cache.notes.normal())?;
+        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.types.notes.normal())?;
         for &DataSlot { place, slot, is_value } in slots {
             let mut child = Ref::from_bits(frame[usize::from(slot)]);
             if !is_always_normal(child) {
-                let found = m.values.look(child, m.type_cache.notes, is_value);
+                let found = m.values.look(child, m.types.notes, is_value);
                 let Looked { value, is_normal: is_found } = match found {
                     Some(found) => found,
                     None => {
@@ -403,7 +404,10 @@ impl Running<'_> {
             self.m.values.note_open(made, false);
             return Some(made);
         }
-        match self.note_of_made(made, data) {
+        let typed = self.m.code.data[data as usize].typed.as_mut().expect("it is of a type");
+        let variables = self.session.program.variables();
+        let mut types = TypeChecker::new(&mut self.m.types, &mut self.m.values, &self.space, variables);
+        match types.note_of_made(made, typed) {
             None if !is_looked_at => {
                 self.m.frames.pc = or;
                 return None;
@@ -425,7 +429,7 @@ impl Running<'_> {
         let is_same = is_same && !is_changed && !self.m.values.is_changed(call);
         self.m.values.heap.set_note(call, 0);
         let type_id = self.m.code.functions[function as usize].expected();
-        let type_atom = self.type_atom(type_id);
+        let type_atom = self.types().type_atom(type_id);
         self.interpret(call.unmarked(), Destination::ReturnPoint(return_point), |atom| {
             Task::Call(atom, type_atom, !is_same)
         })
@@ -436,7 +440,7 @@ impl Running<'_> {
         let value = self.m.values.heap.walk(value);
         if !value.is_expression()
             || value.tag() == tag::MARKED
-            || self.m.type_cache.notes.hold(self.m.values.heap.note(value))
+            || self.m.types.notes.hold(self.m.values.heap.note(value))
         {
             return Ok(value);
         }
@@ -457,7 +461,7 @@ impl Running<'_> {
             let made = if let Some(&written) = m.values.heap.children(top.expression).get(top.done.len()) {
                 let child = m.values.heap.walk(written);
                 top.is_changed |= child != written;
-                if child.tag() != tag::EXPRESSION || m.type_cache.notes.hold(m.values.heap.note(child)) {
+                if child.tag() != tag::EXPRESSION || m.types.notes.hold(m.values.heap.note(child)) {
                     child
                 } else if let Some(made) = known.of(child.payload() as usize) {
                     top.is_changed |= made != child;
@@ -540,23 +544,9 @@ impl Machine {
         if left_stays { self.bind(right, left) } else { self.bind(left, right) }
     }
 
-    /// Notes an expression as in normal form if all its children are; gives it marked as evaluated then.
-    #[inline]
-    pub(super) fn note_normal(&mut self, expression: Ref) -> Ref {
-        let children = self.values.heap.children(expression);
-        if children.iter().all(|&child| self.values.is_normal(child, self.type_cache.notes)) {
-            self.values.heap.set_note(expression, self.type_cache.notes.normal());
-            return expression.marked();
-        }
-        expression
-    }
-
     /// Whether a variable occurs in a value.
     pub(super) fn occurs(&mut self, variable: Ref, value: Ref) -> bool {
-        if !value.is_expression()
-            || value.tag() == tag::MARKED
-            || self.type_cache.notes.hold(self.values.heap.note(value))
-        {
+        if !value.is_expression() || value.tag() == tag::MARKED || self.types.notes.hold(self.values.heap.note(value)) {
             return false;
         }
         let mut work = std::mem::take(&mut self.rooms.work);
@@ -575,8 +565,7 @@ impl Machine {
                 if child == variable {
                     return true;
                 }
-                let may_hold =
-                    child.tag() == tag::EXPRESSION && !self.type_cache.notes.hold(self.values.heap.note(child));
+                let may_hold = child.tag() == tag::EXPRESSION && !self.types.notes.hold(self.values.heap.note(child));
                 if may_hold && met.is_new(child) {
                     work.push(child);
                 }
@@ -590,36 +579,9 @@ impl Machine {
         let mut work = std::mem::take(&mut self.rooms.work);
         work.clear();
         work.push(value);
-        let mentions = self.any_mentions_bound(&mut work);
+        let mentions = self.values.any_mentions_bound(&mut work, self.types.notes);
         self.rooms.work = work;
         mentions
-    }
-
-    pub(super) fn any_mentions_bound(&self, work: &mut Vec<Ref>) -> bool {
-        let (mut met, open_data) = (Met::default(), &self.rooms.open_data);
-        let whole = work.first().copied().filter(|_| work.len() == 1);
-        if whole.is_some_and(|whole| open_data.of(whole).is_some()) {
-            return false;
-        }
-        let mut has_variables = false;
-        while let Some(expression) = work.pop() {
-            for &child in self.values.heap.children(expression) {
-                match child.tag() {
-                    tag::VARIABLE if self.values.heap.binding(child).is_some() => return true,
-                    tag::VARIABLE => has_variables = true,
-                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => {
-                        match open_data.of(child) {
-                            Some(known) => has_variables |= known,
-                            None if met.is_new(child) => work.push(child),
-                            None => {}
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        whole.into_iter().for_each(|whole| open_data.note(whole, has_variables));
-        false
     }
 
     /// Whether an error says that a limit was reached.
@@ -662,14 +624,6 @@ impl super::values::Values {
     pub(super) fn space_of(&self, value: Ref) -> Option<&space::SharedSpace> {
         match (value.tag() == FOREIGN).then(|| self.foreign_of(value))? {
             Atom::Grounded(Grounded::Space(space)) => Some(space),
-            _ => None,
-        }
-    }
-
-    /// The state that a value is.
-    pub(super) fn state_of(&self, value: Ref) -> Option<&space::SharedState> {
-        match (value.tag() == FOREIGN).then(|| self.foreign_of(value))? {
-            Atom::Grounded(Grounded::State(state)) => Some(state),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@ use super::interned::Interned;
 use super::kept::{self, Kept, Size};
 use super::normal_terms::NormalTerms;
 use super::notes::Notes;
+use super::open_data::OpenData;
 use super::words::{
     CHANGED_DATA, EMPTY, ERROR, EVALUATED_OPEN, EVALUATED_TERM, FOREIGN, FUNCTION, INTEGER, NAMED, SYMBOL, TERM,
     WELL_KNOWN, bytes_of, evaluated_term, is_always_normal, is_evaluated_term, small, term_of, truth, word,
@@ -16,7 +17,7 @@ use super::{Halt, Reason};
 use crate::limits::{FormSteps, Interrupt, LimitReached, Limits};
 use region::{Full, Heap, Ref, Region, Reserved, Words, memory, tag};
 use rustc_hash::{FxHashMap, FxHasher};
-use space::{Atom, Grounded, Met, Number, Outcomes, SharedTerms, Symbol, Term, Variable, VariableSource};
+use space::{Atom, Grounded, Met, Number, Outcomes, SharedState, SharedTerms, Symbol, Term, Variable, VariableSource};
 use std::hash::{Hash, Hasher};
 
 /// A child of data, looked at.
@@ -57,6 +58,8 @@ pub(super) struct Values {
     pub(super) normal: NormalTerms,
     /// Whether the atoms of terms are marked as evaluated all through, as references are.
     pub(super) marks_terms: bool,
+    /// Expressions in which no variable is bound.
+    pub(super) open_data: OpenData,
     /// What may be taken while references are made atoms.
     pub(super) ceiling: Ceiling,
 }
@@ -295,6 +298,7 @@ impl Values {
             kept: Kept::default(),
             normal: NormalTerms::default(),
             marks_terms: false,
+            open_data: OpenData::default(),
             ceiling: Ceiling::default(),
         };
         for name in WELL_KNOWN {
@@ -364,6 +368,12 @@ impl Values {
         }
     }
 
+    /// A float.
+    #[inline]
+    pub(super) fn float(&mut self, float: f64) -> Result<Ref, Full> {
+        self.heap.number(&mut self.region, 1, float.to_bits())
+    }
+
     /// A number.
     pub(super) fn number(&mut self, number: &Number) -> Result<Ref, Full> {
         match number {
@@ -384,6 +394,14 @@ impl Values {
         }
     }
 
+    /// The state that a value is.
+    pub(super) fn state_of(&self, value: Ref) -> Option<&SharedState> {
+        match (value.tag() == FOREIGN).then(|| self.foreign_of(value))? {
+            Atom::Grounded(Grounded::State(state)) => Some(state),
+            _ => None,
+        }
+    }
+
     /// Whether a child of data is its own result, as far as is plain to see: not what holds a variable, nor an error.
     #[inline]
     pub(super) fn is_normal(&self, child: Ref, notes: Notes) -> bool {
@@ -394,6 +412,43 @@ impl Values {
                 TERM => self.is_normal_term(child),
                 _ => false,
             }
+    }
+
+    /// Notes an expression as in normal form if all its children are; gives it marked as evaluated then.
+    #[inline]
+    pub(super) fn note_normal(&mut self, expression: Ref, notes: Notes) -> Ref {
+        let children = self.heap.children(expression);
+        if children.iter().all(|&child| self.is_normal(child, notes)) {
+            self.heap.set_note(expression, notes.normal());
+            return expression.marked();
+        }
+        expression
+    }
+
+    /// Whether a bound variable occurs in one of these expressions.
+    pub(super) fn any_mentions_bound(&self, work: &mut Vec<Ref>, notes: Notes) -> bool {
+        let (mut met, open_data) = (Met::default(), &self.open_data);
+        let whole = work.first().copied().filter(|_| work.len() == 1);
+        if whole.is_some_and(|whole| open_data.of(whole).is_some()) {
+            return false;
+        }
+        let mut has_variables = false;
+        while let Some(expression) = work.pop() {
+            for &child in self.heap.children(expression) {
+                match child.tag() {
+                    tag::VARIABLE if self.heap.binding(child).is_some() => return true,
+                    tag::VARIABLE => has_variables = true,
+                    tag::EXPRESSION if !notes.hold(self.heap.note(child)) => match open_data.of(child) {
+                        Some(known) => has_variables |= known,
+                        None if met.is_new(child) => work.push(child),
+                        None => {}
+                    },
+                    _ => {}
+                }
+            }
+        }
+        whole.into_iter().for_each(|whole| open_data.note(whole, has_variables));
+        false
     }
 
     /// Whether an expression is data that is not what the program says.

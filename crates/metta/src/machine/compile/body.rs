@@ -135,8 +135,8 @@ impl Compiler<'_, '_> {
 
     pub(super) fn is_normal(&self, slot: Slot, type_id: TypeId) -> bool {
         match self.state.facts.get(&slot) {
-            Some(Fact::Number) => type_id == 0 || type_id == self.run.m.type_cache.number_type,
-            Some(Fact::Bool) => type_id == 0 || type_id == self.run.m.type_cache.bool_type,
+            Some(Fact::Number) => type_id == 0 || type_id == self.run.m.types.number_type,
+            Some(Fact::Bool) => type_id == 0 || type_id == self.run.m.types.bool_type,
             None => false,
         }
     }

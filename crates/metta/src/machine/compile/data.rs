@@ -4,14 +4,14 @@
 //! 2. If all children are leaves and variables, they are taken as they are, in the hope that each is its own result; where
 //!    one is not, code that is written later evaluates them one by one and does the same again.
 //! 3. If the head has one function type, its arguments are evaluated to their types; if it needs more than that to know them, types
-//!    are looked at when the data is built ([`crate::machine::typed_data`]).
+//!    are looked at when the data is built ([`crate::machine::types`]).
 //! 4. In last place, data whose last child is a call becomes a hole of what the frame comes to, and the call takes the
 //!    place of the frame.
 
 use super::{CodeState, Compiler, Dest, Errors, Label, Later};
 use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot};
 use crate::machine::core::{self, Core, DataTypes, Evaluator, Written};
-use crate::machine::kept_types::TypedData;
+use crate::machine::types::kept_types::TypedData;
 use crate::machine::words::{EMPTY, ERROR};
 use region::{Ref, Stamp};
 use space::Atom;

@@ -224,7 +224,7 @@ impl Compiler<'_, '_> {
 
     /// A leaf of a type is the value: nothing else is asked of it.
     fn leaf_first(&mut self, slot: Slot, type_id: TypeId, dest: Dest) {
-        let is_number = type_id == self.run.m.type_cache.number_type;
+        let is_number = type_id == self.run.m.types.number_type;
         match self.join(dest) {
             None => _ = self.emit(Instruction::ReturnLeaf { slot, is_number }),
             Some(join) => {

@@ -88,8 +88,8 @@ impl Compiler<'_, '_> {
             return false;
         }
         let Some([head, arguments @ ..]) = atom.children() else { return self.put_value(atom, parts, tests) };
-        let bool_type = self.run.m.type_cache.bool_type;
-        let number = self.run.m.type_cache.number_type;
+        let bool_type = self.run.m.types.bool_type;
+        let number = self.run.m.types.number_type;
         match (lowering_of(head), arguments) {
             (Some(Lowering::Comparison(Comparison::Equal)), [left, right]) => {
                 let are_put = self.put_side(left, parts, tests) && self.put_side(right, parts, tests);
@@ -128,7 +128,7 @@ impl Compiler<'_, '_> {
         let Some(children) = atom.children() else { return self.put_value(atom, parts, tests) };
         let [head, left, right] = children else { return false };
         let Some(Lowering::Arithmetic(arithmetic)) = lowering_of(head) else { return false };
-        let number = self.run.m.type_cache.number_type;
+        let number = self.run.m.types.number_type;
         let are_put = parts.len() < TEST_PARTS_MAX
             && self.takes(head, 2, [number; 2])
             && self.put_number(left, parts, tests)
@@ -158,7 +158,7 @@ impl Compiler<'_, '_> {
     /// Whether an operation takes `count` arguments of a type, and has results of another, as the library says.
     fn takes(&mut self, head: &Atom, count: usize, [argument, result]: [super::TypeId; 2]) -> bool {
         let Some(head) = self.run.m.values.constant_leaf(head) else { return false };
-        match self.run.head_kind(head, count) {
+        match self.run.types().head_kind(head, count) {
             HeadKind::Typed(signature) => {
                 let is_argument = |formal: &Formal| matches!(formal, Formal::Typed(typed) if *typed == argument);
                 signature.result == Some(result) && signature.formals.iter().all(is_argument)

@@ -79,8 +79,3 @@ impl Compiler<'_, '_> {
         }
     }
 }
-
-/// Whether an answer of a form is no value to be evaluated: the form stands for itself, or code is entered.
-pub(in crate::machine) fn is_odd(answer: &Atom) -> bool {
-    answer.is_symbol(names::NOT_REDUCIBLE) || super::minimal::is_function(answer)
-}

@@ -21,12 +21,12 @@ impl Running<'_> {
         if head.tag() != SYMBOL || head == COMPOUND {
             return false;
         }
-        if let Some(&known) = self.m.type_cache.have_many_rules.get(&(head, count)) {
+        if let Some(&known) = self.m.rule_cache.have_many_rules.get(&(head, count)) {
             return known;
         }
         let asked = self.taking_no_numbers(|run| run.rules_asked(head, count));
         let has_many = asked.is_some_and(|asked| !self.space.has_few_candidates(&asked.rule, WHOLE_MAX));
-        self.m.type_cache.have_many_rules.insert((head, count), has_many);
+        self.m.rule_cache.have_many_rules.insert((head, count), has_many);
         has_many
     }
 

@@ -23,8 +23,8 @@ impl Compiler<'_, '_> {
     pub(super) fn capture(&mut self, atom: &Atom, goal: &Atom, type_id: u16, dest: Dest) -> bool {
         let Some(operation) = atom.head().and_then(Operation::of) else { return false };
         let space = self.run.session.program.module(operation.home()).space.clone();
-        let atom_type = self.run.m.type_cache.atom_type;
-        if !space.is_same(&self.run.space) || !self.run.agrees_statically(atom_type, type_id) {
+        let atom_type = self.run.m.types.atom_type;
+        if !space.is_same(&self.run.space) || !self.run.types().agrees_statically(atom_type, type_id) {
             return false;
         }
         let result = Atom::Variable(self.run.session.program.variables().fresh(&Symbol::new("result")));
@@ -38,8 +38,8 @@ impl Compiler<'_, '_> {
 
     /// `(transaction goal)`; says whether it could be compiled.
     pub(super) fn transaction(&mut self, atom: &Atom, goal: &Atom, type_id: TypeId, dest: Dest) -> bool {
-        let atom_type = self.run.m.type_cache.atom_type;
-        if !self.run.agrees_statically(atom_type, type_id) {
+        let atom_type = self.run.m.types.atom_type;
+        if !self.run.types().agrees_statically(atom_type, type_id) {
             return false;
         }
         self.made(atom, SyntheticBody::Transaction(goal.clone()), atom_type, &[], dest);
@@ -81,10 +81,12 @@ impl Compiler<'_, '_> {
             (Form::ContextSpace, []) => true,
             (Form::EvalInSpace, [_, space]) => self.is_context(space),
             (Form::Metta, [_, type_atom, space]) => {
-                let Some(type_of_types) = self.run.m.code.type_id(&Atom::symbol("Type")) else { return false };
+                let Some(type_of_types) = self.run.m.types.ids.id(&Atom::symbol("Type")) else { return false };
                 let Some(leaf) = self.run.m.values.constant_leaf(type_atom) else { return false };
                 let is_symbol = matches!(type_atom, Atom::Symbol(_));
-                is_symbol && self.is_context(space) && self.run.leaf_has_type(type_atom, leaf, type_of_types, false)
+                is_symbol
+                    && self.is_context(space)
+                    && self.run.types().leaf_has_type(type_atom, leaf, type_of_types, false)
             }
             _ => false,
         }

@@ -160,13 +160,13 @@ impl Compiler<'_, '_> {
             (Loop::Map, Some([Atom::Symbol(_), ..])) if is_code => true,
             (Loop::Map, Some([head @ Atom::Symbol(_), arguments @ ..])) => {
                 let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
-                let result = match self.run.head_kind(head, arguments.len()) {
+                let result = match self.run.types().head_kind(head, arguments.len()) {
                     HeadKind::Untyped => return true,
                     HeadKind::Raw { result } => Some(result),
                     HeadKind::Typed(signature) => signature.result,
                     HeadKind::Parametric(_) | HeadKind::Other => return false,
                 };
-                result.is_none_or(|result| !matches!(self.run.type_atom(result), Atom::Expression(_)))
+                result.is_none_or(|result| !matches!(self.run.types().type_atom(result), Atom::Expression(_)))
             }
             (Loop::Map, Some([head, ..])) => {
                 matches!(lowering_of(head), Some(Lowering::Arithmetic(_) | Lowering::Comparison(_) | Lowering::Size))

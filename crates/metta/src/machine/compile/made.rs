@@ -52,8 +52,8 @@ impl Compiler<'_, '_> {
             _ => true,
         };
         // What `chain` comes to is evaluated; what the others do is taken as it stands.
-        let result = if form == Form::Chain { 0 } else { self.run.m.type_cache.atom_type };
-        if !is_known || !self.run.agrees_statically(result, type_id) {
+        let result = if form == Form::Chain { 0 } else { self.run.m.types.atom_type };
+        if !is_known || !self.run.types().agrees_statically(result, type_id) {
             return false;
         }
         self.made(atom, SyntheticBody::Minimal(atom.clone()), result, &[], dest);
@@ -65,7 +65,7 @@ impl Compiler<'_, '_> {
         let children = atom.children().expect("a form is an expression");
         let (head, arguments) = (&children[0], &children[1..]);
         let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
-        let (formals, result) = match self.run.head_kind(head, arguments.len()) {
+        let (formals, result) = match self.run.types().head_kind(head, arguments.len()) {
             HeadKind::Raw { result } => (Signature::raw(arguments.len(), result).formals, result),
             HeadKind::Typed(signature) => (signature.formals, signature.result.unwrap_or(type_id)),
             HeadKind::Untyped | HeadKind::Parametric(_) | HeadKind::Other => return false,
@@ -75,7 +75,7 @@ impl Compiler<'_, '_> {
             Formal::Expression => matches!(argument, Atom::Expression(_)),
             Formal::Typed(_) => false,
         });
-        if !is_static || !self.run.agrees_statically(result, type_id) {
+        if !is_static || !self.run.types().agrees_statically(result, type_id) {
             return false;
         }
         let Some(body) = self.body_for(head, arguments) else { return false };
@@ -167,7 +167,7 @@ impl Compiler<'_, '_> {
         let template = self.template(&made.call);
         let slot = self.slot();
         self.emit(Instruction::Build { dst: slot, template });
-        let is_raw = made.type_id == self.run.m.type_cache.atom_type;
+        let is_raw = made.type_id == self.run.m.types.atom_type;
         let type_id = if is_raw { 0 } else { made.type_id };
         self.emit(Instruction::TailInterpret { slot, type_id });
     }

@@ -639,7 +639,7 @@ impl Compiler<'_, '_> {
     fn metta(&mut self, atom: &Atom, goal: &Atom, type_atom: &Atom, out: Out) {
         // An error is passed on if it is of the type, and an error of another type otherwise.
         let is_plain = type_atom.is_ground() && !names::is_error(goal);
-        let type_id = if is_plain { self.run.m.code.type_id(type_atom) } else { None };
+        let type_id = if is_plain { self.run.m.types.ids.id(type_atom) } else { None };
         // Where an expression is asked for, what is one stays as it is, and what a variable holds may be one.
         let asks_for_expression = type_atom.is_symbol(names::EXPRESSION);
         let is_odd = asks_for_expression && matches!(goal, Atom::Variable(_));
@@ -650,7 +650,7 @@ impl Compiler<'_, '_> {
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         let before = self.state.clone();
         let is_raw = asks_for_expression && matches!(goal, Atom::Expression(_));
-        if is_raw || type_id == self.run.m.type_cache.atom_type {
+        if is_raw || type_id == self.run.m.types.atom_type {
             self.as_it_stands(goal, dst);
         } else {
             self.argument(goal, type_id, dst);

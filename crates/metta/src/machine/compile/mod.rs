@@ -35,23 +35,22 @@ use super::code::{
     ESCAPE, HEADER, Instruction, Key, Kind, Pc, REDUCE, ReturnPoint, RuleCode, Slot, TemplatePart, TypeId, WELL_TYPED,
 };
 use super::core::Core;
+use super::depth::{DEPTH_MAX, is_deep};
 use super::lower::{Fact, Lower, Scope};
+use super::types::Rule;
 use super::{Halt, Running, changed_states};
 use crate::names;
 use groups::exclusive;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, ShouldStop, Symbol, Variable, has_mark, variables, written_bytes_least};
+use space::{Atom, ShouldStop, Symbol, Variable, has_mark, variables};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
-pub(super) use forms::is_odd;
 pub(super) use groups::list_of;
 pub(super) use minimal::{free_variables, has_space, is_function};
 
-/// Expressions nested deeper than this are not compiled.
-pub(super) const DEPTH_MAX: usize = 100;
-/// Nor are functions that need more slots than this, or have more rules with bodies.
+/// Functions are not compiled that need more slots than this, or have more rules with bodies.
 pub(super) const SLOTS_MAX: usize = 4_000;
 
 /// A place in code that is not known yet.
@@ -194,9 +193,6 @@ pub(super) struct Compiler<'c, 'r> {
 /// Something that is not compiled.
 pub(super) struct TooLarge;
 
-/// The arguments and the body of a rule.
-pub(super) type Rule = (Vec<Atom>, Atom);
-
 /// A query for the rules of a head.
 struct AskedRules {
     arguments: Vec<Variable>,
@@ -258,11 +254,11 @@ impl Running<'_> {
     /// they are not well typed any more, becomes code with checks.
     fn type_to_compile_for(&mut self, function: u32) -> TypeId {
         let found = self.m.code.functions[function as usize];
-        if found.type_id != WELL_TYPED || self.is_well_typed((found.head, found.arguments)) {
+        if found.type_id != WELL_TYPED || self.function_types().is_well_typed((found.head, found.arguments)) {
             return found.type_id;
         }
-        let declared = self.declared_result(found.head).unwrap_or(0);
-        self.m.evaluated_as(declared)
+        let declared = self.types().declared_result(found.head).unwrap_or(0);
+        self.m.types.evaluated_as(declared)
     }
 
     /// What is compiled for a link belongs to the piece that links to it.
@@ -293,14 +289,14 @@ impl Running<'_> {
         let asked = self.rules_asked(head, count)?;
         let source = self.session.program.variables();
         if head == super::words::COMPOUND {
-            let is_ruled = match self.m.type_cache.compound_ruled.get(&count) {
+            let is_ruled = match self.m.rule_cache.compound_ruled.get(&count) {
                 Some(&known) => known,
                 None => {
                     let found = self.space.query_unless(&asked.rule, source, should_stop)?;
                     self.has_compound_head(&found, &asked.rule)
                 }
             };
-            self.m.type_cache.compound_ruled.insert(count, is_ruled);
+            self.m.rule_cache.compound_ruled.insert(count, is_ruled);
             // What reduces an expression with a compound head is left to the interpreter.
             return (!is_ruled).then(Vec::new);
         }
@@ -825,21 +821,6 @@ impl<'c, 'r> Compiler<'c, 'r> {
             }
         }
     }
-}
-
-/// What is written with more bytes is not compiled: code has a part for each part of it, also where the atom shares them.
-const COMPILED_BYTES_MAX: u64 = 1 << 24;
-
-/// Whether an atom nests deeper than what is compiled, which is taken apart by recursion, or is longer.
-pub(super) fn is_deep(atom: &Atom) -> bool {
-    fn is_deeper_than(atom: &Atom, levels: usize) -> bool {
-        match (atom.children(), levels.checked_sub(1)) {
-            (None, _) => false,
-            (Some(children), Some(left)) => children.iter().any(|child| is_deeper_than(child, left)),
-            (Some(children), None) => !children.is_empty(),
-        }
-    }
-    written_bytes_least(atom, COMPILED_BYTES_MAX) == COMPILED_BYTES_MAX || is_deeper_than(atom, DEPTH_MAX)
 }
 
 /// How often a variable occurs in an atom, which is no deeper than what is compiled.

@@ -94,7 +94,7 @@ impl Compiler<'_, '_> {
 
     fn raw_variables(&mut self, arguments: &[Atom]) -> Vec<Variable> {
         let head = self.run.m.code.functions[self.function as usize].head;
-        let formals = match self.run.head_kind(head, arguments.len()) {
+        let formals = match self.run.types().head_kind(head, arguments.len()) {
             HeadKind::Typed(signature) => signature.formals,
             HeadKind::Raw { result } => Signature::raw(arguments.len(), result).formals,
             _ => return Vec::new(),

@@ -27,7 +27,7 @@ impl Compiler<'_, '_> {
         dest: Dest,
     ) -> bool {
         let result = self.result_of(wanted);
-        if !self.run.agrees_statically(result, type_id) {
+        if !self.run.types().agrees_statically(result, type_id) {
             return false;
         }
         let what = SyntheticBody::Some { wanted, goal: goal.clone(), has_most: false };
@@ -37,9 +37,11 @@ impl Compiler<'_, '_> {
 
     /// `(limit most goal)`; says whether it could be compiled.
     pub(super) fn limited(&mut self, atom: &Atom, [most, goal]: [&Atom; 2], type_id: TypeId, dest: Dest) -> bool {
-        let (result, number) = (self.run.m.type_cache.atom_type, self.run.m.type_cache.number_type);
+        let (result, number) = (self.run.m.types.atom_type, self.run.m.types.number_type);
         let mut guards = Vec::new();
-        if !self.run.agrees_statically(result, type_id) || !self.lower().agrees(most, number, false, &mut guards) {
+        if !self.run.types().agrees_statically(result, type_id)
+            || !self.lower().agrees(most, number, false, &mut guards)
+        {
             return false;
         }
         self.guard_each(&guards, atom, type_id, dest);
@@ -58,7 +60,7 @@ impl Compiler<'_, '_> {
 
     /// The type of what a form comes to.
     fn result_of(&self, wanted: Wanted) -> TypeId {
-        let types = &self.run.m.type_cache;
+        let types = &self.run.m.types;
         match wanted {
             Wanted::First => types.atom_type,
             Wanted::Whether => types.bool_type,

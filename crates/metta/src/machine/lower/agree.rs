@@ -47,7 +47,7 @@ impl Lower<'_, '_> {
         is_nested: bool,
         guards: &mut Vec<Test>,
     ) -> bool {
-        if is_nested && (type_id == 0 || type_id == self.run.m.type_cache.atom_type) {
+        if is_nested && (type_id == 0 || type_id == self.run.m.types.atom_type) {
             return true;
         }
         match atom {
@@ -73,21 +73,25 @@ impl Lower<'_, '_> {
                 self.call_agrees(atom, type_id, is_nested, guards)
             }
             leaf => match self.run.m.values.constant_leaf(leaf) {
-                Some(known) => self.run.leaf_has_type(leaf, known, type_id, is_nested),
+                Some(known) => self.run.types().leaf_has_type(leaf, known, type_id, is_nested),
                 None => type_id == 0,
             },
         }
     }
 
     fn result_agrees(&mut self, result: TypeId, type_id: TypeId, is_nested: bool) -> bool {
-        if is_nested { self.run.agrees_deeply(result, type_id) } else { self.run.agrees_statically(result, type_id) }
+        if is_nested {
+            self.run.types().agrees_deeply(result, type_id)
+        } else {
+            self.run.types().agrees_statically(result, type_id)
+        }
     }
 
     /// Whether what stands first in an expression has no function type, so that the expression is a tuple; or, as the guard asks, that
     /// the expression has no type at all.
     pub(in crate::machine) fn head_is_open(&mut self, head: &Atom, guard: Guard, guards: &mut Vec<Test>) -> bool {
         let mut may_have_whole_type = |head: Ref| match guard {
-            Guard::OpenHead(arity) => self.run.may_have_whole_type(head, usize::from(arity)),
+            Guard::OpenHead(arity) => self.run.types().may_have_whole_type(head, usize::from(arity)),
             _ => false,
         };
         match head {
@@ -101,7 +105,7 @@ impl Lower<'_, '_> {
                 None => true,
                 Some(inner @ Atom::Symbol(_)) => {
                     let inner = self.run.m.values.constant_leaf(inner).expect("it is a leaf");
-                    self.run.makes_open(inner, expression.len() - 1)
+                    self.run.types().makes_open(inner, expression.len() - 1)
                 }
                 Some(inner @ Atom::Expression(_)) => {
                     let arity = (expression.len() - 1) as Slot;
@@ -109,7 +113,7 @@ impl Lower<'_, '_> {
                 }
                 // Such a tuple has a type of its own, which agrees with none but what is unknown.
                 Some(inner) if Operation::of(inner).is_some() && matches!(guard, Guard::Head(_)) => {
-                    let found = self.only_type(head).and_then(|found| self.run.m.code.type_id(&found));
+                    let found = self.only_type(head).and_then(|found| self.run.m.types.ids.id(&found));
                     found.is_some_and(|found| self.agrees(head, found, false, guards))
                 }
                 Some(_) => false,
@@ -121,8 +125,8 @@ impl Lower<'_, '_> {
     fn guard_for(&self, type_id: TypeId, is_nested: bool) -> Guard {
         match type_id {
             0 => Guard::Plain,
-            number if number == self.run.m.type_cache.number_type => Guard::Number,
-            bool if bool == self.run.m.type_cache.bool_type => Guard::Bool,
+            number if number == self.run.m.types.number_type => Guard::Number,
+            bool if bool == self.run.m.types.bool_type => Guard::Bool,
             other if is_nested => Guard::TypeInside(other),
             other => Guard::Type(other),
         }
@@ -137,12 +141,12 @@ impl Lower<'_, '_> {
         };
         let equal = Lowering::Comparison(Comparison::Equal);
         if let ([_, left, right], true) = (children, lowering_of(&children[0]) == Some(equal)) {
-            let bool_type = self.run.m.type_cache.bool_type;
-            return self.run.agrees_statically(bool_type, type_id)
+            let bool_type = self.run.m.types.bool_type;
+            return self.run.types().agrees_statically(bool_type, type_id)
                 && self.sides_agree(left, right, true, guards).is_some();
         }
-        match self.run.head_kind(head, arity) {
-            HeadKind::Untyped => type_id == 0 || self.run.makes_open(head, arity),
+        match self.run.types().head_kind(head, arity) {
+            HeadKind::Untyped => type_id == 0 || self.run.types().makes_open(head, arity),
             HeadKind::Raw { result } => self.result_agrees(result, type_id, is_nested),
             HeadKind::Typed(signature) => self.signature_agrees(&signature, &children[1..], type_id, is_nested, guards),
             HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..], type_id) {
@@ -177,14 +181,16 @@ impl Lower<'_, '_> {
     /// Whether the declared result of a form agrees with what is expected.
     pub(in crate::machine) fn form_has_type(&mut self, atom: &Atom, arity: usize, type_id: TypeId) -> bool {
         let Some(head) = atom.head().and_then(|head| self.run.m.values.constant_leaf(head)) else { return true };
-        match self.run.head_kind(head, arity) {
-            HeadKind::Raw { result } => self.run.agrees_statically(result, type_id),
+        match self.run.types().head_kind(head, arity) {
+            HeadKind::Raw { result } => self.run.types().agrees_statically(result, type_id),
             HeadKind::Typed(signature) => {
-                signature.result.is_none_or(|result| self.run.agrees_statically(result, type_id))
+                signature.result.is_none_or(|result| self.run.types().agrees_statically(result, type_id))
             }
-            HeadKind::Other => {
-                self.run.declared_result(head).is_none_or(|result| self.run.agrees_statically(result, type_id))
-            }
+            HeadKind::Other => self
+                .run
+                .types()
+                .declared_result(head)
+                .is_none_or(|result| self.run.types().agrees_statically(result, type_id)),
             HeadKind::Untyped | HeadKind::Parametric(_) => true,
         }
     }

@@ -211,7 +211,7 @@ impl<'n, 'r> Needed<'n, 'r> {
     /// Whether there may be an error that shows the whole expression, patterns included: of arguments with other types.
     fn may_be_shown(&mut self, head: &Atom, arity: usize) -> bool {
         let Some(leaf) = self.run.m.values.constant_leaf(head) else { return false };
-        !matches!(self.run.head_kind(leaf, arity), HeadKind::Untyped)
+        !matches!(self.run.types().head_kind(leaf, arity), HeadKind::Untyped)
     }
 
     fn note_within<'a>(&mut self, pattern: &Atom, later: impl IntoIterator<Item = &'a Atom>) {

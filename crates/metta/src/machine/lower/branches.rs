@@ -1,8 +1,9 @@
 //! Forms that choose a branch by its pattern, and forms that collect all results of a goal.
 
 use super::{Lower, OddAnswer, Place, Whole};
+use crate::instructions::is_odd;
 use crate::machine::code::{Branches as KnownBranches, CollectedInto, Guard, Position, TypeId};
-use crate::machine::compile::{has_space, is_function, is_odd};
+use crate::machine::compile::{has_space, is_function};
 use crate::machine::core::{Branch, Branches, Core, Evaluator, Test, Written};
 use crate::names;
 use crate::stdlib::forms::asks_for_absence;

@@ -17,7 +17,7 @@ impl Lower<'_, '_> {
         let arity = children.len() - 1;
         let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
         let whole = Whole { atom, type_id };
-        match self.run.head_kind(head, arity) {
+        match self.run.types().head_kind(head, arity) {
             _ if self.is_well_typed => self.well_typed_call(head, atom, place),
             HeadKind::Untyped => self.tuple(head, whole, place),
             HeadKind::Raw { result } => self.typed(head, &Signature::raw(arity, result), whole, place),
@@ -75,12 +75,12 @@ impl Lower<'_, '_> {
         let children = atom.children().expect("it is an expression");
         let mut tests = Vec::new();
         let applies = head.tag() == SYMBOL
-            && self.run.agrees_statically(result, type_id)
+            && self.run.types().agrees_statically(result, type_id)
             && self.arguments_agree(&signature.formals, &children[1..], &mut tests);
         if !applies {
             return self.written(atom, type_id);
         }
-        let result = self.run.m.evaluated_as(result);
+        let result = self.run.m.types.evaluated_as(result);
         let function = self.run.m.code.function(head, (children.len() - 1) as Slot, result);
         self.guarded(tests, whole, |lower| {
             match lower.data_by_type((function, head), &signature.formals, whole, place) {
@@ -204,7 +204,9 @@ impl Lower<'_, '_> {
         let Atom::Variable(variable) = argument else {
             let leaf = self.run.m.values.constant_leaf(argument)?;
             let is_plain = match formal {
-                Formal::Typed(type_id) => leaf != EMPTY && self.run.leaf_has_type(argument, leaf, *type_id, false),
+                Formal::Typed(type_id) => {
+                    leaf != EMPTY && self.run.types().leaf_has_type(argument, leaf, *type_id, false)
+                }
                 Formal::Raw | Formal::Expression => true,
             };
             return is_plain.then_some(Core::Leaf(leaf));

@@ -3,7 +3,7 @@
 //! 1. Children that are expressions are evaluated first.
 //! 2. If all children are leaves and variables, they are taken as they are, in the hope that each is its own result.
 //! 3. If the head has one function type, its arguments are evaluated to their types; if it needs more than that to know them, types
-//!    are looked at when the data is built ([`crate::machine::typed_data`]).
+//!    are looked at when the data is built ([`crate::machine::types`]).
 //! 4. In last place, data whose last child is a call is built around that: the call takes the place of the frame.
 
 use super::{Lower, Place, Whole};
@@ -123,7 +123,7 @@ impl Lower<'_, '_> {
         let arguments = &atom.children().expect("it is an expression")[1..];
         let is_simple = !arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)))
             && arguments.iter().any(|argument| matches!(argument, Atom::Variable(_)));
-        let expected = &self.run.m.code.types[usize::from(type_id)];
+        let expected = self.run.m.types.ids.atom(type_id);
         let says_how = types::says_how(function) || type_id != 0 && types::says_how(expected);
         let (formals, _) = types::function_parts(function);
         if !is_simple || says_how || formals.len() != arguments.len() || !self.is_data_by_type(head, arguments) {
@@ -134,7 +134,7 @@ impl Lower<'_, '_> {
         Some(self.data(Some(by), (function, head), atom, place))
     }
 
-    /// Data whose head changes a parameter of an argument's type ([`crate::machine::indexed_types`]): a call of which nothing is known is
+    /// Data whose head changes a parameter of an argument's type ([`crate::machine::types`]): a call of which nothing is known is
     /// evaluated to the type with that parameter open, whatever it comes to. `None` if it is not data of that kind.
     pub(super) fn data_with_changed_type(
         &mut self,
@@ -145,14 +145,20 @@ impl Lower<'_, '_> {
     ) -> Option<Core> {
         let Whole { atom, type_id } = whole;
         let arguments = &atom.children().expect("it is an expression")[1..];
-        let changed = self.run.changed_parameters(head, function);
+        let changed = self.run.m.types.changed_parameters(head, function);
         if changed.is_empty() || !self.is_data_by_type(head, arguments) {
             return None;
         }
         let (known, mut tests) = self.known_type(function, arguments, type_id)?;
         let formals = self.formals_left_open(&known, &changed, arguments)?;
         let (_, result) = types::function_parts(&known);
-        let agrees = self.run.intern_type(result).is_some_and(|result| self.run.agrees_statically(result, type_id));
+        let agrees = self
+            .run
+            .m
+            .types
+            .ids
+            .intern_type(result)
+            .is_some_and(|result| self.run.types().agrees_statically(result, type_id));
         if !agrees || !self.arguments_agree(&formals, arguments, &mut tests) {
             return None;
         }

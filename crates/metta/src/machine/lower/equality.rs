@@ -34,7 +34,7 @@ impl Lower<'_, '_> {
         is_nested: bool,
         guards: &mut Vec<Test>,
     ) -> Option<TypeId> {
-        let number = self.run.m.type_cache.number_type;
+        let number = self.run.m.types.number_type;
         let (first, second) = (self.side(left), self.side(right));
         match (first, second) {
             (Side::Number, _) | (_, Side::Number) if self.is_well_typed => {
@@ -72,8 +72,8 @@ impl Lower<'_, '_> {
 
     fn side(&mut self, atom: &Atom) -> Side {
         match self.side_without_type(atom) {
-            Side::Other => match self.only_type(atom).and_then(|found| self.run.m.code.type_id(&found)) {
-                Some(number) if number == self.run.m.type_cache.number_type => Side::Number,
+            Side::Other => match self.only_type(atom).and_then(|found| self.run.m.types.ids.id(&found)) {
+                Some(number) if number == self.run.m.types.number_type => Side::Number,
                 Some(found) => Side::Typed(found),
                 None => Side::Other,
             },
@@ -89,10 +89,10 @@ impl Lower<'_, '_> {
                 _ => Side::Variable(variable.clone()),
             },
             Atom::Grounded(space::Grounded::Number(_)) => Side::Number,
-            Atom::Expression(expression) if expression.is_empty() && self.run.is_unit_open() => Side::Open,
+            Atom::Expression(expression) if expression.is_empty() && self.run.types().is_unit_open() => Side::Open,
             Atom::Symbol(_) => {
                 let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
-                if self.run.is_open(leaf) { Side::Open } else { Side::Other }
+                if self.run.types().is_open(leaf) { Side::Open } else { Side::Other }
             }
             Atom::Expression(expression) if !expression.is_empty() => {
                 let head = &expression.children()[0];
@@ -102,10 +102,10 @@ impl Lower<'_, '_> {
                 let Atom::Symbol(_) = head else { return Side::Other };
                 let leaf = self.run.m.values.constant_leaf(head).expect("it is a leaf");
                 let arity = expression.len() - 1;
-                let is_open = match self.run.head_kind(leaf, arity) {
-                    HeadKind::Untyped => self.run.makes_open(leaf, arity),
+                let is_open = match self.run.types().head_kind(leaf, arity) {
+                    HeadKind::Untyped => self.run.types().makes_open(leaf, arity),
                     HeadKind::Raw { result } => {
-                        result == self.run.m.type_cache.atom_type && !self.run.may_have_whole_type(leaf, arity)
+                        result == self.run.m.types.atom_type && !self.run.types().may_have_whole_type(leaf, arity)
                     }
                     _ => false,
                 };
@@ -120,7 +120,7 @@ impl Lower<'_, '_> {
         let Some([head, arguments @ ..]) = atom.children() else { return false };
         matches!(self.side_without_type(atom), Side::Call)
             && self.run.m.values.constant_leaf(head).is_some_and(|head| {
-                matches!(self.run.head_kind(head, arguments.len()), HeadKind::Untyped)
+                matches!(self.run.types().head_kind(head, arguments.len()), HeadKind::Untyped)
                     && self.run.has_rules(head, arguments.len() as Slot)
             })
     }

@@ -1,9 +1,10 @@
 //! Special forms.
 
 use super::{Lower, OddAnswer, Place, Whole};
+use crate::instructions::is_odd;
 use crate::lowering::Form;
 use crate::machine::code::TypeId;
-use crate::machine::compile::{has_space, is_odd};
+use crate::machine::compile::has_space;
 use crate::machine::core::{Core, Evaluator, If, Match, Test, Written};
 use crate::machine::types::{Formal, Signature};
 use crate::machine::words::ERROR;
@@ -71,7 +72,7 @@ impl Lower<'_, '_> {
             return self.named(atom, type_id, place);
         }
         let mut tests = Vec::new();
-        let bool_type = self.run.m.type_cache.bool_type;
+        let bool_type = self.run.m.types.bool_type;
         if !self.agrees(condition, bool_type, false, &mut tests) {
             return self.written(atom, type_id);
         }

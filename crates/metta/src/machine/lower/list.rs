@@ -1,9 +1,10 @@
 //! Lists taken apart and put together, and tests of atoms as they stand.
 
 use super::{Lower, OddAnswer, Place, Whole};
+use crate::instructions::is_odd;
 use crate::lowering::{Form, Lowering};
 use crate::machine::code::{Guard, Position};
-use crate::machine::compile::{free_variables, is_odd};
+use crate::machine::compile::free_variables;
 use crate::machine::core::{AtomTest, Core, IfAtoms, List, ListOperation, Test};
 use crate::machine::types::Formal;
 use space::{Atom, Variable};
@@ -21,10 +22,10 @@ impl Lower<'_, '_> {
             _ => ListOperation::Decons,
         };
         let is_raw = matches!(operation, ListOperation::Cons | ListOperation::Decons);
-        let result = if is_raw { self.run.m.type_cache.atom_type } else { 0 };
+        let result = if is_raw { self.run.m.types.atom_type } else { 0 };
         let mut tests = Vec::new();
         let list = arguments.last().expect("the form has arguments");
-        if !self.run.agrees_statically(result, type_id) || !self.is_raw_expression(list, &mut tests) {
+        if !self.run.types().agrees_statically(result, type_id) || !self.is_raw_expression(list, &mut tests) {
             return None;
         }
         Some(self.guarded(tests, whole, |lower| {
@@ -69,8 +70,8 @@ impl Lower<'_, '_> {
 
     fn size(&mut self, list: &Atom, whole: Whole<'_>) -> Option<Core> {
         let mut tests = Vec::new();
-        let number = self.run.m.type_cache.number_type;
-        if !self.run.agrees_statically(number, whole.type_id) || !self.is_raw_expression(list, &mut tests) {
+        let number = self.run.m.types.number_type;
+        if !self.run.types().agrees_statically(number, whole.type_id) || !self.is_raw_expression(list, &mut tests) {
             return None;
         }
         Some(self.guarded(tests, whole, |lower| {
@@ -81,12 +82,12 @@ impl Lower<'_, '_> {
 
     fn element(&mut self, list: &Atom, index: &Atom, whole: Whole<'_>) -> Option<Core> {
         let mut tests = Vec::new();
-        let formals = [Formal::Expression, Formal::Typed(self.run.m.type_cache.number_type)];
+        let formals = [Formal::Expression, Formal::Typed(self.run.m.types.number_type)];
         let arguments = [list.clone(), index.clone()];
-        let atom_type = self.run.m.type_cache.atom_type;
+        let atom_type = self.run.m.types.atom_type;
         let is_plain = matches!(index, Atom::Variable(_)) || self.run.m.values.constant_leaf(index).is_some();
         if !is_plain
-            || !self.run.agrees_statically(atom_type, whole.type_id)
+            || !self.run.types().agrees_statically(atom_type, whole.type_id)
             || !self.arguments_agree(&formals, &arguments, &mut tests)
         {
             return None;

@@ -1,9 +1,9 @@
 //! Native functions: arithmetic, comparisons and logic in place.
 
 use super::{Lower, OddAnswer, Place, Whole, mentions_equality};
+use crate::instructions::is_odd;
 use crate::lowering::{Comparison, Logic, Lowering};
 use crate::machine::code::{Guard, Position, TypeId};
-use crate::machine::compile::is_odd;
 use crate::machine::core::{Compute, Core, Effect, Native, Operation, Test};
 use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::operation::lowering_of;
@@ -45,7 +45,7 @@ impl Lower<'_, '_> {
         let result = signature.result.unwrap_or(type_id);
         self.guarded(tests, whole, |lower| {
             let mut tests = Vec::new();
-            if !lower.run.agrees_statically(result, type_id)
+            if !lower.run.types().agrees_statically(result, type_id)
                 || !lower.arguments_agree(&signature.formals, arguments, &mut tests)
             {
                 return lower.written(atom, type_id);
@@ -72,9 +72,9 @@ impl Lower<'_, '_> {
         arguments: &[Atom],
         place: Place,
     ) -> Core {
-        let result = self.run.m.evaluated_as(signature.result.unwrap_or(0));
+        let result = self.run.m.types.evaluated_as(signature.result.unwrap_or(0));
         // A function of the library gives what it declares, but for the contents of states.
-        let is_final = result != 0 && matches!(self.run.type_atom(result), Atom::Symbol(_));
+        let is_final = result != 0 && matches!(self.run.types().type_atom(result), Atom::Symbol(_));
         let fresh = self.needed_after_first(arguments);
         self.scope.learn_each(&fresh);
         let nodes = signature.formals.iter().zip(arguments).map(|(formal, argument)| match formal {
@@ -107,10 +107,8 @@ impl Lower<'_, '_> {
     fn effect(&mut self, lowering: Lowering, signature: &Signature, arguments: &[Atom], place: Place) -> Option<Core> {
         let formals: Vec<Option<TypeId>> = signature.formals.iter().map(typed).collect();
         Some(match (lowering, arguments, formals.as_slice()) {
-            (Lowering::GetState, [state], &[Some(formal)])
-                if signature.result != Some(self.run.m.type_cache.atom_type) =>
-            {
-                let content = self.run.m.evaluated_as(signature.result.unwrap_or(0));
+            (Lowering::GetState, [state], &[Some(formal)]) if signature.result != Some(self.run.m.types.atom_type) => {
+                let content = self.run.m.types.evaluated_as(signature.result.unwrap_or(0));
                 self.around(arguments, place, |lower| {
                     let operands = vec![lower.argument(state, formal)];
                     lower.evaluated_further(Core::Effect { effect: Effect::GetState, operands }, content)
@@ -171,7 +169,7 @@ impl Lower<'_, '_> {
         let children = atom.children().expect("a call is an expression");
         let arguments = &children[1..];
         let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
-        match self.run.head_kind(head, arguments.len()) {
+        match self.run.types().head_kind(head, arguments.len()) {
             HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), Vec::new())),
             HeadKind::Typed(signature) => Some((signature, Vec::new())),
             HeadKind::Parametric(function) => self.instantiated(&function, arguments, 0),
@@ -187,12 +185,12 @@ impl Lower<'_, '_> {
         let result = signature.result.unwrap_or(type_id);
         self.guarded(tests, whole, |lower| {
             let mut tests = Vec::new();
-            if !lower.run.agrees_statically(result, type_id)
+            if !lower.run.types().agrees_statically(result, type_id)
                 || !lower.arguments_agree(&signature.formals, arguments, &mut tests)
             {
                 return lower.written(atom, type_id);
             }
-            let types = &lower.run.m.type_cache;
+            let types = &lower.run.m.types;
             let operand = if matches!(operation, Operation::Logic(_)) { types.bool_type } else { types.number_type };
             lower.guarded(tests, whole, |lower| {
                 lower.around(arguments, place, |lower| lower.compute(operation, arguments, operand))
@@ -226,8 +224,8 @@ impl Lower<'_, '_> {
     /// `==` takes two values of one type.
     fn equality(&mut self, whole: Whole<'_>, [left, right]: [&Atom; 2], place: Place) -> Core {
         let Whole { atom, type_id } = whole;
-        let bool_type = self.run.m.type_cache.bool_type;
-        if !self.run.agrees_statically(bool_type, type_id) {
+        let bool_type = self.run.m.types.bool_type;
+        if !self.run.types().agrees_statically(bool_type, type_id) {
             return self.written(atom, type_id);
         }
         if !self.is_well_typed && self.is_untyped_call(left) && self.is_untyped_call(right) {
@@ -258,7 +256,7 @@ impl Lower<'_, '_> {
             lower.scope.learn(&first, None);
             let with_first = [children[0].clone(), Atom::Variable(first.clone()), right.clone()];
             let as_written = lower.written(&Atom::expression(with_first), type_id);
-            let number = lower.run.m.type_cache.number_type;
+            let number = lower.run.m.types.number_type;
             let [numbers, others] = [number, 0].map(|operand| lower.compared_with(&first, right, operand));
             let is_open = vec![Test::Is(first.clone(), Guard::Open)];
             let others = Core::guarded(is_open, others, as_written);

@@ -14,7 +14,7 @@ use super::Lower;
 use super::scope::Fact;
 use crate::machine::code::{Guard, Slot, TypeId};
 use crate::machine::core::Test;
-use crate::machine::indexed_types::Changed;
+use crate::machine::types::Changed;
 use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::names;
 use crate::types;
@@ -34,7 +34,7 @@ impl Lower<'_, '_> {
     ) -> Option<(Signature, Vec<Test>)> {
         let (function, guards) = self.known_type(function, arguments, type_id)?;
         let function = if function.is_ground() { function } else { self.left_open(&function, arguments)? };
-        match self.run.kind_of_type(&function, arguments.len()) {
+        match self.run.m.types.ids.kind_of_type(&function, arguments.len()) {
             HeadKind::Typed(signature) => Some((signature, guards)),
             HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), guards)),
             _ => Some((self.with_open_result(&function, type_id)?, guards)),
@@ -44,7 +44,7 @@ impl Lower<'_, '_> {
     /// The signature of a function type whose result alone has variables, for a type that is expected: the call is evaluated to what both are.
     fn with_open_result(&mut self, function: &Atom, type_id: TypeId) -> Option<Signature> {
         let (formals, result) = types::function_parts(function);
-        let expected = self.run.type_atom(type_id);
+        let expected = self.run.types().type_atom(type_id);
         if type_id == 0
             || types::says_how(&expected)
             || types::says_how(function)
@@ -58,8 +58,8 @@ impl Lower<'_, '_> {
             return None;
         }
         let formals: Option<Rc<[Formal]>> =
-            formals.iter().map(|formal| self.run.intern_type(formal).map(Formal::Typed)).collect();
-        Some(Signature { formals: formals?, result: Some(self.run.intern_type(&result)?) })
+            formals.iter().map(|formal| self.run.m.types.ids.intern_type(formal).map(Formal::Typed)).collect();
+        Some(Signature { formals: formals?, result: Some(self.run.m.types.ids.intern_type(&result)?) })
     }
 
     /// A function type with what is known of its variables put in, if the guards hold.
@@ -86,7 +86,7 @@ impl Lower<'_, '_> {
             }
         }
         if type_id != 0 && !unknown.is_empty() && !types::says_how(function) {
-            let expected = self.run.type_atom(type_id);
+            let expected = self.run.types().type_atom(type_id);
             if !types::says_how(&expected) {
                 bindings = self.agreed(result, &expected, &bindings)?;
             }
@@ -123,7 +123,7 @@ impl Lower<'_, '_> {
         if !parts.iter().enumerate().all(|(index, part)| part.is_ground() || is_changed(index)) {
             return None;
         }
-        formals.iter().map(|formal| self.run.intern_type(formal).map(Formal::Typed)).collect()
+        formals.iter().map(|formal| self.run.m.types.ids.intern_type(formal).map(Formal::Typed)).collect()
     }
 
     /// Whether an argument is a call by a name that has no type.
@@ -132,7 +132,7 @@ impl Lower<'_, '_> {
         let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
         !names::is_empty_or_error(argument)
             && !self.run.is_special_form(name.as_str(), parts.len())
-            && self.run.makes_open(head, parts.len())
+            && self.run.types().makes_open(head, parts.len())
     }
 
     /// Whether a call is of a type that is a formal one but for variables of its own, of which nothing else is said: `(-> Number (Vec Number $n))`
@@ -143,7 +143,7 @@ impl Lower<'_, '_> {
             return false;
         }
         let head = self.run.m.values.symbol(name);
-        let HeadKind::Parametric(function) = self.run.head_kind(head, parts.len()) else { return false };
+        let HeadKind::Parametric(function) = self.run.types().head_kind(head, parts.len()) else { return false };
         let Some((known, guards)) = self.known_type(&function, parts, 0) else { return false };
         let (formals, result) = types::function_parts(&known);
         let (Some(given), Some(asked)) = (result.children(), formal.children()) else { return false };
@@ -196,7 +196,7 @@ impl Lower<'_, '_> {
         let Some([head @ Atom::Symbol(_), parts @ ..]) = argument.children() else { return false };
         let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
         !names::is_empty_or_error(argument)
-            && self.run.makes_open(head, parts.len())
+            && self.run.types().makes_open(head, parts.len())
             && !self.run.has_rules(head, parts.len() as Slot)
     }
 
@@ -210,11 +210,7 @@ impl Lower<'_, '_> {
             Atom::Grounded(
                 value @ (Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_) | Grounded::State(_)),
             ) => types::grounded_type(value),
-            Atom::Symbol(_) => {
-                let found = types::types_of(&self.run.space, argument, self.run.session.program.variables());
-                let [only] = found.as_slice() else { return None };
-                only.atom.clone()
-            }
+            Atom::Symbol(_) => self.run.types().only_type(argument)?,
             Atom::Expression(expression) if !expression.is_empty() => return self.type_of_call(argument),
             _ => return None,
         };
@@ -224,10 +220,10 @@ impl Lower<'_, '_> {
     fn type_of_call(&mut self, call: &Atom) -> Option<Atom> {
         let children = call.children().expect("a call is an expression");
         let head = self.run.m.values.constant_leaf(&children[0])?;
-        if self.run.may_have_whole_type(head, children.len() - 1) {
+        if self.run.types().may_have_whole_type(head, children.len() - 1) {
             return None;
         }
-        let result = match self.run.head_kind(head, children.len() - 1) {
+        let result = match self.run.types().head_kind(head, children.len() - 1) {
             HeadKind::Typed(signature) => signature.result?,
             HeadKind::Raw { result } => result,
             HeadKind::Parametric(function) => {
@@ -236,7 +232,7 @@ impl Lower<'_, '_> {
             }
             HeadKind::Untyped | HeadKind::Other => return None,
         };
-        let found = self.run.type_atom(result);
+        let found = self.run.types().type_atom(result);
         is_plain_type(&found).then_some(found)
     }
 
@@ -251,7 +247,7 @@ impl Lower<'_, '_> {
             Atom::Variable(_) => (number, Guard::Number),
             Atom::Expression(_) if formal.head().is_some_and(|head| head.is_symbol(names::STATE_MONAD)) => {
                 let guess = Atom::expression([Atom::symbol(names::STATE_MONAD), number]);
-                let type_id = self.run.m.code.type_id(&guess)?;
+                let type_id = self.run.m.types.ids.id(&guess)?;
                 (guess, Guard::State(type_id))
             }
             _ => return None,

@@ -5,7 +5,7 @@ use super::scope::Fact;
 use crate::lowering::{Arithmetic, Lowering};
 use crate::machine::code::{Slot, TypeId};
 use crate::machine::core::{self, Core};
-use crate::machine::kept_types::ARITY_MAX;
+use crate::machine::types::kept_types::ARITY_MAX;
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::words::{COMPOUND, EMPTY, ERROR, SYMBOL, is_small};
 use crate::names;
@@ -44,7 +44,7 @@ impl Lower<'_, '_> {
                 if !matches!(children[0], Atom::Symbol(_)) {
                     let is_data = match &children[0] {
                         head @ Atom::Grounded(_) => Operation::of(head).is_none(),
-                        Atom::Expression(head) => head.is_empty() && self.run.is_unit_open(),
+                        Atom::Expression(head) => head.is_empty() && self.run.types().is_unit_open(),
                         _ => false,
                     };
                     return is_data
@@ -53,7 +53,7 @@ impl Lower<'_, '_> {
                 }
                 let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
                 let arity = children.len() - 1;
-                let kind = self.run.head_kind(head, arity);
+                let kind = self.run.types().head_kind(head, arity);
                 let is_open = |place: usize| match &kind {
                     HeadKind::Untyped | HeadKind::Other => true,
                     HeadKind::Raw { .. } => false,
@@ -97,7 +97,7 @@ impl Lower<'_, '_> {
             && !self.run.m.code.is_exact
             && arguments.len() <= ARITY_MAX
             && arguments.iter().all(is_plain)
-            && !self.run.may_have_whole_type(head, arguments.len())
+            && !self.run.types().may_have_whole_type(head, arguments.len())
             && !self.run.has_rules(head, arguments.len() as Slot)
     }
 
@@ -111,7 +111,7 @@ impl Lower<'_, '_> {
 
     /// Whether arguments are sums of numbers, leaves and variables without types, one of which may have several results.
     pub(in crate::machine) fn are_sums_and_variables(&self, arguments: &[Atom], formals: &[Formal]) -> bool {
-        let number = self.run.m.type_cache.number_type;
+        let number = self.run.m.types.number_type;
         let fits = |(argument, formal): (&Atom, &Formal)| match (argument.children(), formal) {
             (Some(_), Formal::Typed(type_id)) => [0, number].contains(type_id) && self.is_sum_of_numbers(argument),
             (Some(_), Formal::Raw | Formal::Expression) => false,
@@ -145,7 +145,7 @@ impl Lower<'_, '_> {
 
     /// Whether what a variable stands for is its own result, of a type.
     pub(super) fn is_normal(&self, variable: &Variable, type_id: TypeId) -> bool {
-        let types = &self.run.m.type_cache;
+        let types = &self.run.m.types;
         match self.scope.fact(variable) {
             Some(Fact::Number) => type_id == 0 || type_id == types.number_type,
             Some(Fact::Bool) => type_id == 0 || type_id == types.bool_type,

@@ -3,8 +3,8 @@
 use super::{Lower, Place, Whole};
 use crate::lowering::{Form, Lowering};
 use crate::machine::code::{Guard, Position, TypeId, WELL_TYPED};
-use crate::machine::compile::DEPTH_MAX;
 use crate::machine::core::{self, Core, Guarded, Test};
+use crate::machine::depth::DEPTH_MAX;
 use crate::machine::types::HeadKind;
 use crate::machine::words::EMPTY;
 use crate::names;
@@ -14,7 +14,7 @@ use space::{Atom, Variable, variables};
 impl Lower<'_, '_> {
     /// An atom that is evaluated to a type.
     pub(in crate::machine) fn value(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
-        if type_id == self.run.m.type_cache.atom_type {
+        if type_id == self.run.m.types.atom_type {
             return self.quote(atom);
         }
         match atom {
@@ -86,7 +86,7 @@ impl Lower<'_, '_> {
         let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
         match leaf {
             EMPTY => Core::Fail,
-            _ if self.run.leaf_has_type(atom, leaf, type_id, false) => Core::Leaf(leaf),
+            _ if self.run.types().leaf_has_type(atom, leaf, type_id, false) => Core::Leaf(leaf),
             _ => self.written(atom, type_id),
         }
     }
@@ -129,7 +129,7 @@ impl Lower<'_, '_> {
         let arity = children.len() - 1;
         match &children[0] {
             // As a head it is no result, whatever follows.
-            Atom::Symbol(name) if name.as_str() == names::EMPTY => match self.run.head_kind(EMPTY, arity) {
+            Atom::Symbol(name) if name.as_str() == names::EMPTY => match self.run.types().head_kind(EMPTY, arity) {
                 HeadKind::Untyped => Core::Fail,
                 _ => self.written(atom, type_id),
             },
@@ -159,7 +159,7 @@ impl Lower<'_, '_> {
 
     /// Whether an expression without variables of its surroundings is well typed, and the one around it is not known to be.
     fn is_well_typed_from_here(&mut self, atom: &Atom, type_id: TypeId) -> bool {
-        if self.is_well_typed || !self.run.m.type_cache.has_types || type_id == WELL_TYPED {
+        if self.is_well_typed || !self.run.m.types.has_types || type_id == WELL_TYPED {
             return false;
         }
         let Some([head, arguments @ ..]) = atom.children() else { return false };
@@ -168,14 +168,14 @@ impl Lower<'_, '_> {
                 Some(form) => matches!(form, Form::If | Form::Let | Form::Case),
                 None => {
                     let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
-                    let kind = self.run.head_kind(head, arguments.len());
+                    let kind = self.run.types().head_kind(head, arguments.len());
                     let has_parts = !matches!(kind, HeadKind::Raw { .. }) || arguments.is_empty();
                     has_parts && !matches!(kind, HeadKind::Untyped | HeadKind::Other)
                 }
             },
             head => lowering_of(head) == Some(Lowering::LetAll),
         };
-        may_be && !self.mentions_known(atom) && self.run.is_well_typed_expression(atom, type_id)
+        may_be && !self.mentions_known(atom) && self.run.function_types().is_well_typed_expression(atom, type_id)
     }
 }
 

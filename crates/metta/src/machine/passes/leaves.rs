@@ -7,7 +7,7 @@ use crate::machine::lower::Lower;
 use space::Variable;
 
 pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
-    let number = lower.run.m.type_cache.number_type;
+    let number = lower.run.m.types.number_type;
     if let Core::Guarded(guarded) = node
         && let [Test::Is(variable, Guard::Reducible | Guard::Answer)] = guarded.tests.as_slice()
         && let Some(type_id) = evaluated_to(&guarded.fast, variable)

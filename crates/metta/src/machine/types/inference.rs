@@ -3,13 +3,13 @@
 //! Nothing is said (`None`) of what has several types, a metatype or `%Undefined%` in its type, or a meaning that types do not
 //! tell: errors, `Empty`, tuples with other heads than symbols, forms that collect or match.
 
-use super::{Callee, arity_of_arrow, holds_arrow};
+use super::arrows::{arity_of_arrow, holds_arrow};
+use super::heads::HeadKind;
+use super::rules::FunctionTypes;
+use super::type_graph::{Graph, GraphNode, Instance};
+use crate::instructions::is_odd;
 use crate::lowering::{Comparison, Form, Lowering};
-use crate::machine::Running;
-use crate::machine::code::Slot;
-use crate::machine::compile::is_odd;
-use crate::machine::type_graph::{Graph, GraphNode, Instance};
-use crate::machine::types::HeadKind;
+use crate::machine::code::{Callee, Slot};
 use crate::machine::words::EMPTY;
 use crate::names;
 use crate::operation::lowering_of;
@@ -33,8 +33,8 @@ struct Declared<'a> {
 }
 
 /// A rule or an expression that is being looked at.
-pub(super) struct Inference<'i, 'r> {
-    run: &'i mut Running<'r>,
+pub(super) struct Inference<'i, 'q> {
+    functions: &'i mut FunctionTypes<'q>,
     graph: Graph,
     variables: FxHashMap<Variable, Known>,
     /// What has no type: it agrees with every type, but must not be called.
@@ -42,9 +42,15 @@ pub(super) struct Inference<'i, 'r> {
     calls: Vec<Callee>,
 }
 
-impl<'i, 'r> Inference<'i, 'r> {
-    pub(super) fn new(run: &'i mut Running<'r>) -> Self {
-        Self { run, graph: Graph::default(), variables: FxHashMap::default(), untyped: Vec::new(), calls: Vec::new() }
+impl<'i, 'q> Inference<'i, 'q> {
+    pub(super) fn new(functions: &'i mut FunctionTypes<'q>) -> Self {
+        Self {
+            functions,
+            graph: Graph::default(),
+            variables: FxHashMap::default(),
+            untyped: Vec::new(),
+            calls: Vec::new(),
+        }
     }
 
     /// What a rule calls, if it follows from the type of its function.
@@ -109,7 +115,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     fn form_of<'a>(&mut self, atom: &'a Atom) -> Option<(Form, &'a [Atom])> {
         match atom.children()? {
             [Atom::Symbol(name), arguments @ ..] => {
-                Some((self.run.special_form(name.as_str(), arguments.len())?, arguments))
+                Some((self.functions.rules.special_form(name.as_str(), arguments.len())?, arguments))
             }
             _ => None,
         }
@@ -131,7 +137,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     fn same(&mut self, left: GraphNode, right: GraphNode) -> Option<()> {
-        self.graph.unify(left, right, &self.run.m.type_cache.schemes.table).then_some(())
+        self.graph.unify(left, right, &self.functions.rules.types().types.schemes.table).then_some(())
     }
 
     fn untyped(&mut self) -> GraphNode {
@@ -152,7 +158,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     fn infer_leaf(&mut self, leaf: &Atom) -> Option<GraphNode> {
         let found = match leaf {
             Atom::Symbol(name) if [names::EMPTY, names::NOT_REDUCIBLE].contains(&name.as_str()) => return None,
-            Atom::Symbol(_) => self.run.only_type(leaf)?,
+            Atom::Symbol(_) => self.functions.rules.types().only_type(leaf)?,
             Atom::Grounded(value @ (Grounded::Number(_) | Grounded::Bool(_) | Grounded::Text(_))) => {
                 types::grounded_type(value)
             }
@@ -162,7 +168,7 @@ impl<'i, 'r> Inference<'i, 'r> {
             return Some(self.untyped());
         }
         if let Some(arity) = arity_of_arrow(&found) {
-            let head = self.run.m.values.constant_leaf(leaf)?;
+            let head = self.functions.rules.types().values.constant_leaf(leaf)?;
             self.calls.push((head, arity));
         }
         self.graph.instance(&found, &mut Instance::default())
@@ -182,7 +188,7 @@ impl<'i, 'r> Inference<'i, 'r> {
                 self.same(node, called)?;
                 Some(result)
             }
-            Atom::Symbol(name) => match self.run.special_form(name.as_str(), arguments.len()) {
+            Atom::Symbol(name) => match self.functions.rules.special_form(name.as_str(), arguments.len()) {
                 Some(form) => self.infer_form(form, arguments),
                 None => self.infer_call(head, arguments),
             },
@@ -191,9 +197,9 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     fn infer_call(&mut self, head: &Atom, arguments: &[Atom]) -> Option<GraphNode> {
-        let leaf = self.run.m.values.constant_leaf(head).filter(|&leaf| leaf != EMPTY)?;
+        let leaf = self.functions.rules.types().values.constant_leaf(head).filter(|&leaf| leaf != EMPTY)?;
         let arity = arguments.len();
-        match self.run.head_kind(leaf, arity) {
+        match self.functions.rules.types().head_kind(leaf, arity) {
             HeadKind::Untyped => self.infer_tuple(leaf, arguments),
             HeadKind::Typed(_) | HeadKind::Parametric(_) => self.infer_typed(head, leaf, arguments),
             HeadKind::Raw { .. } if arity == 0 => self.infer_typed(head, leaf, arguments),
@@ -204,8 +210,8 @@ impl<'i, 'r> Inference<'i, 'r> {
     /// Data of no type.
     fn infer_tuple(&mut self, head: Ref, arguments: &[Atom]) -> Option<GraphNode> {
         let arity = arguments.len();
-        let is_data = self.run.makes_open(head, arity)
-            && self.run.rules_of(head, arity as Slot).is_some_and(|rules| rules.is_empty());
+        let is_data = self.functions.rules.types().makes_open(head, arity)
+            && self.functions.rules.rules_of((head, arity as Slot)).is_some_and(|rules| rules.is_empty());
         if !is_data {
             return None;
         }
@@ -217,9 +223,9 @@ impl<'i, 'r> Inference<'i, 'r> {
 
     fn infer_typed(&mut self, head: &Atom, leaf: Ref, arguments: &[Atom]) -> Option<GraphNode> {
         let callee = (leaf, arguments.len() as Slot);
-        let function = self.run.only_type(head)?;
+        let function = self.functions.rules.types().only_type(head)?;
         self.calls.push(callee);
-        let is_hidden = self.run.m.type_cache.well_typed.hidden.contains(&callee);
+        let is_hidden = self.functions.rules.types().types.well_typed.hidden.contains(&callee);
         self.apply(&function, arguments, is_hidden)
     }
 
@@ -259,12 +265,17 @@ impl<'i, 'r> Inference<'i, 'r> {
                 (known.callable == Some(arity)).then_some(known.node)
             }
             Atom::Symbol(_) => {
-                let leaf = self.run.m.values.constant_leaf(argument)?;
-                self.run.takes_no_functions(leaf).then(|| self.infer_leaf(argument))?
+                let leaf = self.functions.rules.types().values.constant_leaf(argument)?;
+                self.functions.takes_no_functions(leaf).then(|| self.infer_leaf(argument))?
             }
             operation => {
                 let is_plain = lowering_of(operation)?.is_plain();
-                let function = self.run.only_type(operation).filter(|function| is_plain && function.is_ground())?;
+                let function = self
+                    .functions
+                    .rules
+                    .types()
+                    .only_type(operation)
+                    .filter(|function| is_plain && function.is_ground())?;
                 self.graph.instance(&function, &mut Instance::default())
             }
         }
@@ -272,7 +283,7 @@ impl<'i, 'r> Inference<'i, 'r> {
 
     fn infer_operation(&mut self, lowering: Lowering, operation: &Atom, arguments: &[Atom]) -> Option<GraphNode> {
         match (lowering, arguments) {
-            (Lowering::LetAll, [pairs, body]) if self.run.is_special_form("let", 3) => {
+            (Lowering::LetAll, [pairs, body]) if self.functions.rules.special_form("let", 3).is_some() => {
                 let outer = self.variables.clone();
                 for pair in pairs.children()? {
                     let [pattern, value] = pair.children()? else { return None };
@@ -289,7 +300,7 @@ impl<'i, 'r> Inference<'i, 'r> {
                 Some(self.graph.leaf(names::BOOL))
             }
             _ => {
-                let function = self.run.only_type(operation).filter(is_of_plain_values)?;
+                let function = self.functions.rules.types().only_type(operation).filter(is_of_plain_values)?;
                 self.apply(&function, arguments, false)
             }
         }
@@ -366,15 +377,15 @@ impl<'i, 'r> Inference<'i, 'r> {
             Atom::Expression(expression) => {
                 let (head, parts) = expression.children().split_first()?;
                 let leaf = match head {
-                    Atom::Symbol(_) => self.run.m.values.constant_leaf(head)?,
+                    Atom::Symbol(_) => self.functions.rules.types().values.constant_leaf(head)?,
                     _ => return None,
                 };
-                match self.run.head_kind(leaf, parts.len()) {
+                match self.functions.rules.types().head_kind(leaf, parts.len()) {
                     HeadKind::Typed(_) | HeadKind::Parametric(_) => {}
                     HeadKind::Raw { .. } if parts.is_empty() => {}
                     _ => return None,
                 }
-                let function = self.run.only_type(head)?;
+                let function = self.functions.rules.types().only_type(head)?;
                 let (formals, result) = types::function_parts(&function);
                 let mut instance = Instance::default();
                 let result = self.graph.instance(result, &mut instance)?;

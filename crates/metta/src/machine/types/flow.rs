@@ -10,14 +10,15 @@
 //!    call, and the specification is followed step by step.
 //! 5. Where a function without a type has such ends, or what is called stands in a variable, it is taken for said: programs in which
 //!    constructors alone have types stay in the machine. If the types do not agree then, the call is begun again as the specification has
-//!    it ([`super::begun_again`]), unless its arguments had an effect.
+//!    it ([`crate::machine::begun_again`]), unless its arguments had an effect.
 
-use super::code::Slot;
-use super::purity::Callee;
-use super::types::HeadKind;
-use super::words::{EMPTY, ERROR, FOREIGN, SYMBOL, TERM};
-use super::{Halt, Running};
+use super::TypeChecker;
+use super::heads::HeadKind;
+use super::rules::FunctionTypes;
 use crate::lowering::Form;
+use crate::machine::code::{Callee, Slot};
+use crate::machine::halt::Halt;
+use crate::machine::words::{EMPTY, ERROR, FOREIGN, SYMBOL, TERM};
 use crate::names;
 use crate::types;
 use region::Ref;
@@ -33,7 +34,7 @@ const LEVELS_MAX: usize = 64;
 
 /// What the ends of an evaluation are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct TypeFlow {
+pub(in crate::machine) struct TypeFlow {
     /// At one of them a type is said.
     has_said: bool,
     /// At one of them nothing is said.
@@ -54,7 +55,7 @@ impl TypeFlow {
     }
 
     /// Whether a type is said. An evaluation that never ends says nothing that anything could contradict.
-    pub(super) fn is_said(self) -> bool {
+    pub(in crate::machine) fn is_said(self) -> bool {
         self != Self::LOST
     }
 
@@ -108,9 +109,9 @@ struct Look {
     has_found: bool,
 }
 
-impl Running<'_> {
+impl FunctionTypes<'_> {
     /// What the evaluation of a value says of its type; what is found out about functions is kept until rules change.
-    pub(super) fn type_flow(&mut self, value: Ref) -> Result<TypeFlow, Halt> {
+    pub(in crate::machine) fn type_flow(&mut self, value: Ref) -> Result<TypeFlow, Halt> {
         let mut look = Look::default();
         loop {
             look.has_found = false;
@@ -118,7 +119,7 @@ impl Running<'_> {
             look.values.clear();
             let flow = self.flow_of_part(FlowPart::Value(value), LEVELS_MAX, &mut look)?;
             if !look.has_found {
-                self.m.type_cache.flows.extend(look.flows);
+                self.rules.types().types.flows.extend(look.flows);
                 return Ok(flow);
             }
         }
@@ -128,7 +129,7 @@ impl Running<'_> {
     fn flow_of_part(&mut self, part: FlowPart<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         let Some(levels) = levels.checked_sub(1) else { return Ok(TypeFlow::VAGUE) };
         let FlowPart::Value(value) = part else { return self.flow_of_expression(part, levels, look) };
-        let value = self.m.values.heap.walk(value);
+        let value = self.rules.types().values.heap.walk(value);
         if let Some(&known) = look.values.get(&value) {
             return Ok(known);
         }
@@ -179,7 +180,7 @@ impl Running<'_> {
         if inside.is_certain() {
             return Ok(inside);
         }
-        if inside.depends() && matches!(self.head_kind(callee.0, arguments.len()), HeadKind::Untyped) {
+        if inside.depends() && matches!(self.rules.types().head_kind(callee.0, arguments.len()), HeadKind::Untyped) {
             return Ok(TypeFlow::VAGUE);
         }
         let Some(open) = self.open_arguments(callee) else { return Ok(inside) };
@@ -192,7 +193,7 @@ impl Running<'_> {
 
     /// What the ends of a function are, as far as that was found out.
     fn flow_of_function(&mut self, callee: Callee, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
-        if let Some(&known) = self.m.type_cache.flows.get(&callee) {
+        if let Some(&known) = self.rules.types().types.flows.get(&callee) {
             return Ok(known);
         }
         let before = look.flows.get(&callee).copied().unwrap_or_default();
@@ -217,7 +218,7 @@ impl Running<'_> {
         if let Some(known) = look.bodies.get(&callee) {
             return known.clone();
         }
-        let rules = self.taking_no_numbers(|run| run.rules_of(callee.0, callee.1));
+        let rules = self.rules.rules_taking_no_numbers(callee);
         let bodies: Option<Rc<[Atom]>> = rules.map(|rules| rules.into_iter().map(|(_, body)| body).collect());
         look.bodies.insert(callee, bodies.clone());
         bodies
@@ -230,41 +231,44 @@ impl Running<'_> {
                 let parts = atom.children().filter(|parts| !parts.is_empty());
                 return Ok(parts.map(|parts| parts.iter().map(FlowPart::Written).collect()));
             }
-            FlowPart::Value(value) => self.m.values.heap.walk(value),
+            FlowPart::Value(value) => value,
         };
-        if self.normal(value, 0).is_some() {
+        let TypeChecker { types, values, .. } = self.rules.types();
+        let value = values.heap.walk(value);
+        if types.own_result(values, value, 0).is_some() {
             return Ok(None);
         }
-        let value = if value.tag() == TERM { self.m.values.open_term(value)? } else { value };
+        let value = if value.tag() == TERM { values.open_term(value)? } else { value };
         if !value.is_expression() {
             return Ok(None);
         }
-        let children = self.m.values.heap.children(value);
+        let children = values.heap.children(value);
         Ok((!children.is_empty()).then(|| children.iter().map(|&child| FlowPart::Value(child)).collect()))
     }
 
     /// The head of an expression if it is a name or a native function.
     fn head_of_part(&mut self, part: FlowPart<'_>) -> Option<Ref> {
         let head = match part {
-            FlowPart::Value(head) => self.m.values.heap.walk(head),
-            FlowPart::Written(head) => self.m.values.constant_leaf(head)?,
+            FlowPart::Value(head) => self.rules.types().values.heap.walk(head),
+            FlowPart::Written(head) => self.rules.types().values.constant_leaf(head)?,
         };
         matches!(head.tag(), SYMBOL | FOREIGN).then_some(head)
     }
 
     fn end_of(&mut self, head: Ref, count: usize) -> End {
-        if let Some(declared) = self.declared_result(head) {
-            let declared = &self.m.code.types[usize::from(declared)];
+        if let Some(declared) = self.rules.types().declared_result(head) {
+            let TypeChecker { types, .. } = self.rules.types();
+            let declared = types.ids.atom(declared);
             let is_lost = declared.is_symbol(names::UNDEFINED) || names::is_metatype(declared);
             return End::Known(if is_lost { TypeFlow::LOST } else { TypeFlow::SAID });
         }
         if head.tag() == FOREIGN {
             return End::Known(TypeFlow::VAGUE);
         }
-        let name = self.m.values.symbol_of(head).clone();
-        match (self.special_form(name.as_str(), count), Slot::try_from(count)) {
+        let name = self.rules.types().values.symbol_of(head).clone();
+        match (self.rules.special_form(name.as_str(), count), Slot::try_from(count)) {
             (Some(Form::If), _) => End::Branches,
-            (None, Ok(slots)) if self.has_rules(head, slots) => End::Rules((head, slots)),
+            (None, Ok(slots)) if self.rules.has_rules((head, slots)) => End::Rules((head, slots)),
             (None, Ok(_)) if head != ERROR && head != EMPTY => End::Data,
             _ => End::Known(TypeFlow::VAGUE),
         }
@@ -272,7 +276,9 @@ impl Running<'_> {
 
     /// The arguments whose types have variables; `None` if there are none, or the function has no type of its own.
     fn open_arguments(&mut self, (head, count): Callee) -> Option<OpenArguments> {
-        let HeadKind::Parametric(function) = self.head_kind(head, usize::from(count)) else { return None };
+        let HeadKind::Parametric(function) = self.rules.types().head_kind(head, usize::from(count)) else {
+            return None;
+        };
         let (formals, result) = types::function_parts(&function);
         let places: Vec<bool> = formals.iter().map(|formal| !formal.is_ground()).collect();
         let are_enough =

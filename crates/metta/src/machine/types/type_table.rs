@@ -8,11 +8,11 @@ use space::{Atom, Symbol, Variable};
 
 /// A type, by its place in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Scheme(u32);
+pub(in crate::machine) struct Scheme(u32);
 
 impl Scheme {
     /// Of what has no type.
-    pub(super) const UNKNOWN: Self = Self(0);
+    pub(in crate::machine) const UNKNOWN: Self = Self(0);
 
     pub(super) fn is_known(self) -> bool {
         self != Self::UNKNOWN
@@ -29,7 +29,7 @@ pub(super) enum TypeNode {
     Compound(Box<[Scheme]>),
 }
 
-pub(super) struct TypeTable {
+pub(in crate::machine) struct TypeTable {
     parts: Vec<TypeNode>,
     is_ground: Vec<bool>,
     index: FxHashMap<TypeNode, Scheme>,
@@ -77,7 +77,7 @@ impl TypeTable {
     }
 
     /// The type that an atom writes. A variable alone says nothing.
-    pub(super) fn of_atom(&mut self, atom: &Atom) -> Scheme {
+    pub(in crate::machine) fn of_atom(&mut self, atom: &Atom) -> Scheme {
         let mut met: FxHashMap<Variable, u32> = FxHashMap::default();
         let (mut work, mut done) = (vec![WalkStep::Visit(atom)], Vec::new());
         while let Some(step) = work.pop() {

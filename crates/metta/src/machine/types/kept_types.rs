@@ -3,22 +3,22 @@
 //! It knows no types: those of a child are told by a *type key*, the word of a leaf or the note of an expression. To look a combination up
 //! takes a comparison of keys.
 
-use super::notes::Notes;
 use super::type_table::Scheme;
-use super::words::{INTEGER, plain};
+use crate::machine::notes::Notes;
+use crate::machine::words::{INTEGER, plain};
 use region::{Ref, tag};
 
 /// Heads with more arguments are left to the specification.
-pub(super) const ARITY_MAX: usize = 6;
+pub(in crate::machine) const ARITY_MAX: usize = 6;
 
 /// The combinations of types that are kept for each place that builds data.
 const KEPT: usize = 4;
 
 /// The type key of all numbers: no word is like this.
-pub(super) const NUMBERS: u32 = u32::MAX;
+pub(in crate::machine) const NUMBERS: u32 = u32::MAX;
 
 /// The type key of what has none: its type is looked up each time.
-pub(super) const NO_KEY: u32 = 0;
+pub(in crate::machine) const NO_KEY: u32 = 0;
 
 /// A head and the schemes of its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,7 +29,7 @@ pub(super) struct Application {
 }
 
 impl Application {
-    pub(super) fn new(head: Ref, arguments: &[Scheme]) -> Self {
+    pub(in crate::machine) fn new(head: Ref, arguments: &[Scheme]) -> Self {
         let mut known = [Scheme::UNKNOWN; ARITY_MAX];
         known[..arguments.len()].copy_from_slice(arguments);
         Self { head, count: arguments.len() as u8, arguments: known }
@@ -47,17 +47,17 @@ struct Combination {
 
 /// What is kept beside the code of data. Types are places in the table of types.
 #[derive(Clone, Debug)]
-pub(super) struct TypedData {
+pub(in crate::machine) struct TypedData {
     /// The type that is expected of the whole, if that has not been looked at; then it is evaluated as it stands unless the types
     /// follow for certain.
-    pub(super) expected: Option<u16>,
+    pub(in crate::machine) expected: Option<u16>,
     /// The type that the last child is evaluated to, if that is done later.
-    pub(super) last: Option<u16>,
+    pub(in crate::machine) last: Option<u16>,
     kept: [Combination; KEPT],
 }
 
 impl TypedData {
-    pub(super) fn new(expected: Option<u16>, last: Option<u16>) -> Self {
+    pub(in crate::machine) fn new(expected: Option<u16>, last: Option<u16>) -> Self {
         Self { expected, last, kept: [Combination::default(); KEPT] }
     }
 
@@ -69,7 +69,7 @@ impl TypedData {
     }
 
     /// Keeps the note of the whole for children with these keys.
-    pub(super) fn keep(&mut self, keys: [u32; ARITY_MAX], notes: Notes, note: u16) {
+    pub(in crate::machine) fn keep(&mut self, keys: [u32; ARITY_MAX], notes: Notes, note: u16) {
         self.kept[place_of(&keys)] = Combination { keys, since: notes.normal(), note };
     }
 
@@ -80,7 +80,7 @@ impl TypedData {
 
     /// The note of the whole if its children at these places are numbers; the others it always has.
     #[inline]
-    pub(super) fn note_of_numbers(
+    pub(in crate::machine) fn note_of_numbers(
         &self,
         children: &[Ref],
         places: impl Iterator<Item = usize>,

@@ -7,13 +7,12 @@
 //!    the evaluation may bind it: the interpreter does that.
 //! 3. So it does where none applies, which is an error or a tuple, or where the expected type has variables.
 
-use super::code::{Slot, TypeId};
-use super::evaluate::TUPLE_MAX;
-use super::schemes::Types;
-use super::types::{Formal, Signature};
-use super::values::Scope;
-use super::words::{EMPTY, ERROR, SYMBOL, TERM};
-use super::{Halt, Running};
+use super::TypeChecker;
+use super::heads::{Formal, Signature};
+use crate::machine::code::{Slot, TypeId};
+use crate::machine::halt::Halt;
+use crate::machine::values::Scope;
+use crate::machine::words::{FOREIGN, TERM};
 use crate::names;
 use crate::operation::Operation;
 use crate::types::{self, accepts_raw, agree, function_parts};
@@ -21,60 +20,42 @@ use region::{Ref, tag};
 use space::{Atom, Bindings, Expression, Variable, variables};
 use std::rc::Rc;
 
-/// Calls with more arguments are left to the interpreter.
-const ARITY_MAX: usize = 64;
-
-impl Running<'_> {
-    /// Evaluates an expression by the function type of its head that applies, as the result of the frame at hand.
-    pub(super) fn begin_as_specified(&mut self, value: Ref, head: Ref, type_id: TypeId) -> Result<(), Halt> {
-        let arity = self.m.values.heap.length(value) - 1;
-        let is_named = head.tag() == SYMBOL && head != ERROR && head != EMPTY;
-        if arity <= ARITY_MAX && (is_named || self.m.is_operation(head)) {
-            let found = self.applicable(value, type_id)?;
-            if let Some(signature) = found {
-                return self.begin_typed(value, &signature, type_id, Types::Declared);
-            }
-        }
-        if arity < TUPLE_MAX && !is_named && self.heads_tuples(head)? {
-            return self.begin_tuple(value, type_id);
-        }
-        self.interpret_here(value, type_id)
-    }
-
+impl TypeChecker<'_> {
     /// Whether a leaf is of a type in one way that binds no variable of the program, so that it is its own result.
-    pub(super) fn is_cast(&mut self, value: Ref, type_id: TypeId) -> Result<bool, Halt> {
+    pub(in crate::machine) fn is_cast(&mut self, value: Ref, type_id: TypeId) -> Result<bool, Halt> {
         if value.is_expression() || value.tag() == tag::VARIABLE || value.tag() == TERM {
             return Ok(false);
         }
         let expected = self.type_atom(type_id);
-        let atom = self.m.values.store(value, &mut Scope::default(), self.session.program.variables())?;
-        let found = types::types_of(&self.space, &atom, self.session.program.variables());
+        let atom = self.values.store(value, &mut Scope::default(), self.variables)?;
+        let found = types::types_of(self.space, &atom, self.variables);
         let mut ways = found
             .iter()
             .filter(|found| found.is_valid())
-            .map(|found| agree(&expected, &found.atom, &Bindings::default(), self.session.program.variables()).len());
+            .map(|found| agree(&expected, &found.atom, &Bindings::default(), self.variables).len());
         Ok(ways.find(|&ways| ways > 0) == Some(1))
     }
 
     /// Whether no type of a head that is no name is one of functions, nor an error, so that what it heads is a tuple.
-    fn heads_tuples(&mut self, head: Ref) -> Result<bool, Halt> {
-        if !self.m.is_operation(head) && !head.is_expression() && head.tag() != TERM {
+    pub(in crate::machine) fn heads_tuples(&mut self, head: Ref) -> Result<bool, Halt> {
+        let is_native = head.tag() == FOREIGN && is_operation(self.values.foreign_of(head));
+        if !is_native && !head.is_expression() && head.tag() != TERM {
             return Ok(false);
         }
-        let head = self.m.values.store(head, &mut Scope::default(), self.session.program.variables())?;
-        let found = types::types_of(&self.space, &head, self.session.program.variables());
+        let head = self.values.store(head, &mut Scope::default(), self.variables)?;
+        let found = types::types_of(self.space, &head, self.variables);
         Ok(found.iter().all(|found| found.is_valid() && !found.is_function()))
     }
 
     /// How a call is evaluated by the function type that applies; `None` if the interpreter is to find out.
-    fn applicable(&mut self, value: Ref, type_id: TypeId) -> Result<Option<Signature>, Halt> {
+    pub(in crate::machine) fn applicable(&mut self, value: Ref, type_id: TypeId) -> Result<Option<Signature>, Halt> {
         let expected = self.type_atom(type_id);
         if !expected.is_ground() {
             return Ok(None);
         }
-        let call = self.m.values.store(value, &mut Scope::default(), self.session.program.variables())?;
+        let call = self.values.store(value, &mut Scope::default(), self.variables)?;
         let Some([head, arguments @ ..]) = call.children() else { return Ok(None) };
-        let head_types = types::types_of(&self.space, head, self.session.program.variables());
+        let head_types = types::types_of(self.space, head, self.variables);
         for function in head_types.iter().filter(|found| found.is_valid() && found.is_function()) {
             if let Some(function) = self.applied_function(&function.atom, arguments, &expected) {
                 let is_native = is_operation(head) && type_id == 0;
@@ -95,8 +76,8 @@ impl Running<'_> {
             if accepts_raw(formal, argument) {
                 continue;
             }
-            let source = self.session.program.variables();
-            let actuals = types::types_of(&self.space, argument, source);
+            let source = &mut *self.variables;
+            let actuals = types::types_of(self.space, argument, source);
             let mut next = Vec::new();
             for bindings in &alternatives {
                 if next.len() >= types::TYPES_PER_ATOM_MAX {
@@ -109,7 +90,7 @@ impl Running<'_> {
             next.truncate(types::TYPES_PER_ATOM_MAX);
             alternatives = next;
         }
-        let source = self.session.program.variables();
+        let source = &mut *self.variables;
         let mut ways =
             alternatives.iter().filter_map(|bindings| agree(result, expected, bindings, source).into_iter().next());
         ways.next().map(|bindings| types::instantiated(function, &bindings))
@@ -139,7 +120,7 @@ impl Running<'_> {
                     }
                     Formal::Raw
                 }
-                formal if formal.is_ground() => Formal::Typed(self.m.code.type_id(formal)?),
+                formal if formal.is_ground() => Formal::Typed(self.types.ids.id(formal)?),
                 formal => {
                     let is_alone = |open: &Variable| {
                         let others = formals.iter().enumerate().filter(|(other, _)| *other != place);
@@ -159,7 +140,7 @@ impl Running<'_> {
             Atom::Variable(_) => 0,
             result if result.is_symbol(names::EXPRESSION) => 0,
             result if names::is_metatype(result) && !result.is_symbol(names::ATOM) => return None,
-            result if result.is_ground() => self.m.code.type_id(result)?,
+            result if result.is_ground() => self.types.ids.id(result)?,
             _ if is_native => 0,
             _ => return None,
         };
@@ -169,9 +150,9 @@ impl Running<'_> {
 
     /// Whether an argument of a call is its own result, and no variable.
     fn is_its_own(&self, call: Ref, place: usize) -> bool {
-        let child = self.m.values.heap.walk(self.m.values.heap.child(call, place + 1));
+        let child = self.values.heap.walk(self.values.heap.child(call, place + 1));
         child.tag() != tag::VARIABLE
-            && self.normal(child, 0).is_some_and(|normal| normal.unmarked() == child.unmarked())
+            && self.types.own_result(self.values, child, 0).is_some_and(|normal| normal.unmarked() == child.unmarked())
     }
 }
 

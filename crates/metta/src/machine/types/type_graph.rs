@@ -49,7 +49,7 @@ impl Graph {
         self.add(Type::Known(scheme))
     }
 
-    pub(super) fn compound(&mut self, parts: Vec<GraphNode>) -> GraphNode {
+    fn compound(&mut self, parts: Vec<GraphNode>) -> GraphNode {
         self.add(Type::Compound(parts.into()))
     }
 

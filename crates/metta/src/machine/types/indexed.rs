@@ -8,14 +8,13 @@
 //! 3. An argument of which only this much is known is of a type that agrees if it does whatever stands in place of the variables.
 //!    Only a *yes* is certain.
 
-use super::Running;
-use super::code::TypeId;
+use super::Types;
 use super::kept_types::{ARITY_MAX, Application};
-use super::notes::Told;
 use super::type_graph::{Graph, Instance};
 use super::type_table::Scheme;
-use super::types::HeadKind;
-use super::words::{EMPTY, is_lasting};
+use crate::machine::code::TypeId;
+use crate::machine::notes::Told;
+use crate::machine::words::is_lasting;
 use crate::types;
 use region::Ref;
 use rustc_hash::FxHashMap;
@@ -24,9 +23,9 @@ use std::rc::Rc;
 
 /// A parameter that a constructor changes: which argument has it, where in the type of that, and as which variable.
 #[derive(Clone, Debug)]
-pub(super) struct Changed {
-    pub(super) argument: usize,
-    pub(super) parameter: usize,
+pub(in crate::machine) struct Changed {
+    pub(in crate::machine) argument: usize,
+    pub(in crate::machine) parameter: usize,
     variable: Variable,
 }
 
@@ -35,87 +34,31 @@ pub(super) struct Changed {
 pub(super) struct IndexedTypes {
     changed: FxHashMap<Ref, Rc<[Changed]>>,
     /// What is made of arguments; a bit for each that is known partly.
-    applied: FxHashMap<(Application, u8), Option<Scheme>>,
+    pub(super) applied: FxHashMap<(Application, u8), Option<Scheme>>,
     agreeing: FxHashMap<(Scheme, TypeId), bool>,
 }
 
-impl Running<'_> {
+impl Types {
     /// The parameters that a head with this type changes.
-    pub(super) fn changed_parameters(&mut self, head: Ref, function: &Atom) -> Rc<[Changed]> {
-        if let Some(known) = self.m.type_cache.schemes.indexed.changed.get(&head) {
+    pub(in crate::machine) fn changed_parameters(&mut self, head: Ref, function: &Atom) -> Rc<[Changed]> {
+        if let Some(known) = self.schemes.indexed.changed.get(&head) {
             return Rc::clone(known);
         }
         let changed: Rc<[Changed]> = changed_by(function).into();
         if is_lasting(head) {
-            self.m.type_cache.schemes.indexed.changed.insert(head, Rc::clone(&changed));
+            self.schemes.indexed.changed.insert(head, Rc::clone(&changed));
         }
         changed
     }
 
-    /// The type of data with `count` arguments, and one more of a type if that is still to come, but for what its head changes; `None` if
-    /// it changes nothing, or not for certain.
-    pub(super) fn indexed_type_of(&mut self, made: Ref, count: usize, last: Option<TypeId>) -> Option<Scheme> {
-        let mut children = [EMPTY; ARITY_MAX];
-        let head = self.m.values.heap.child(made, 0);
-        children.get_mut(..count)?.copy_from_slice(self.m.values.heap.children_from(made, 1, count));
-        self.indexed_type(head, &children[..count], last)
-    }
-
-    /// The type of data with this head and these arguments, and one more of a type if that is still to come, but for what the head
-    /// changes; `None` if it changes nothing, or not for certain.
-    pub(super) fn indexed_type(&mut self, head: Ref, arguments: &[Ref], last: Option<TypeId>) -> Option<Scheme> {
-        let (count, arity) = (arguments.len(), arguments.len() + usize::from(last.is_some()));
-        let HeadKind::Parametric(function) = self.head_kind(head, arity) else { return None };
-        let changed = self.changed_parameters(head, &function);
-        if changed.is_empty() {
-            return None;
-        }
-        let (mut known, mut partly) = ([Scheme::UNKNOWN; ARITY_MAX], 0);
-        for place in 0..arity {
-            let told = match last {
-                Some(last) if place == count => self.told_of_type(last)?,
-                _ => self.told_of(arguments[place], place, &changed)?,
-            };
-            known[place] = match told {
-                Told::Whole(scheme) => scheme,
-                Told::Partly(_) if !changed.iter().any(|changed| changed.argument == place) => return None,
-                Told::Partly(scheme) => {
-                    partly |= 1 << place;
-                    scheme
-                }
-            };
-        }
-        let asked = (Application::new(head, &known[..arity]), partly);
-        if let Some(&applied) = self.m.type_cache.schemes.indexed.applied.get(&asked) {
-            return applied;
-        }
-        let applied = self.apply_partly(&function, &changed, &known[..arity], partly);
-        if is_lasting(head) {
-            self.m.type_cache.schemes.indexed.applied.insert(asked, applied);
-        }
-        applied
-    }
-
-    /// What is known of the type of an argument: where a parameter is changed, what its note tells is enough.
-    fn told_of(&mut self, value: Ref, place: usize, changed: &[Changed]) -> Option<Told> {
-        let value = self.m.values.heap.walk(value);
-        if value.is_expression() && changed.iter().any(|changed| changed.argument == place) {
-            let note = self.m.values.heap.note(value);
-            if let Some(told) = self.m.type_cache.schemes.noted.told(self.m.type_cache.notes, note) {
-                return Some(told);
-            }
-        }
-        self.scheme_of(value).map(Told::Whole)
-    }
-
     /// What is known of the type of what will be evaluated to a type.
-    fn told_of_type(&mut self, type_id: TypeId) -> Option<Told> {
+    pub(super) fn told_of_type(&mut self, type_id: TypeId) -> Option<Told> {
         let scheme = self.scheme_of_type(type_id)?;
-        Some(if self.m.type_cache.schemes.table.is_ground(scheme) { Told::Whole(scheme) } else { Told::Partly(scheme) })
+        Some(if self.schemes.table.is_ground(scheme) { Told::Whole(scheme) } else { Told::Partly(scheme) })
     }
 
     /// What a function type makes of arguments, but for what it changes; of some of them the types are known partly.
-    fn apply_partly(
+    pub(super) fn apply_partly(
         &mut self,
         function: &Atom,
         changed: &[Changed],
@@ -124,7 +67,7 @@ impl Running<'_> {
     ) -> Option<Scheme> {
         let (formals, result) = types::function_parts(function);
         let (mut graph, mut instance) = (Graph::default(), Instance::default());
-        let table = &mut self.m.type_cache.schemes.table;
+        let table = &mut self.schemes.table;
         for (place, (formal, &argument)) in formals.iter().zip(arguments).enumerate() {
             let formal = graph.instance(formal, &mut instance)?;
             let actual = match partly >> place & 1 {
@@ -148,17 +91,17 @@ impl Running<'_> {
         if type_id == 0 {
             return true;
         }
-        if let Some(&known) = self.m.type_cache.schemes.indexed.agreeing.get(&(scheme, type_id)) {
+        if let Some(&known) = self.schemes.indexed.agreeing.get(&(scheme, type_id)) {
             return known;
         }
-        let expected = &self.m.code.types[usize::from(type_id)];
+        let expected = self.ids.atom(type_id);
         let mut graph = Graph::default();
         let agrees = graph.instance(expected, &mut Instance::default()).is_some_and(|expected| {
-            let table = &self.m.type_cache.schemes.table;
+            let table = &self.schemes.table;
             let actual = graph.import_frozen(scheme, table);
             graph.unify(expected, actual, table)
         });
-        self.m.type_cache.schemes.indexed.agreeing.insert((scheme, type_id), agrees);
+        self.schemes.indexed.agreeing.insert((scheme, type_id), agrees);
         agrees
     }
 }

@@ -1,0 +1,95 @@
+//! When what the machine knows of rules and types is out of date.
+//!
+//! Rules and types are counted by the spaces that hold them ([`super::classify`]); the machine looks at the counts after everything that may
+//! have changed them.
+
+use super::classes::{CHANGER, RULE, SHAPE, WHOLE_TYPE};
+use super::code::{Kind, Slot};
+use super::{Machine, Running};
+use region::Ref;
+use space::SharedSpace;
+
+impl Running<'_> {
+    /// Looks whether rules or types have changed.
+    pub(super) fn refresh(&mut self) {
+        self.take_changed_states();
+        let tabling = self.session.tables.version();
+        let changes = self.m.code.watched_changes.iter().map(|counts| counts.sum_from(RULE)).sum();
+        if self.m.code.changes_seen == Some(changes) && self.m.code.tabling == tabling {
+            return;
+        }
+        self.m.code.changes_seen = Some(changes);
+        let mut sums = [0; space::CLASSES];
+        for counts in &self.m.code.watched_changes {
+            for (sum, count) in sums.iter_mut().zip(counts.by_class()) {
+                *sum += count;
+            }
+        }
+        if sums[RULE..] == self.m.code.class_counts[RULE..] && self.m.code.tabling == tabling {
+            return;
+        }
+        self.m.code.tabling = tabling;
+        let is_shape = sums[SHAPE..] != self.m.code.class_counts[SHAPE..];
+        self.m.code.class_counts = sums;
+        if !self.m.code.is_exact && self.has_any(CHANGER) {
+            self.m.code.is_exact = true;
+        }
+        self.m.types.has_whole_types = self.m.code.is_exact || self.has_any(WHOLE_TYPE);
+        self.m.types.has_types = self.has_any(SHAPE);
+        if is_shape {
+            let space = self.space.clone();
+            self.m.watch(&space);
+        }
+        self.m.next_version(is_shape);
+    }
+
+    /// Whether something of a class was ever in the spaces in which rules and types are looked up, the library apart.
+    fn has_any(&self, class: usize) -> bool {
+        let library = self.session.program.library_space();
+        self.m.code.watched.iter().any(|space| !space.is_same(&library) && space.changes()[class] > 0)
+    }
+
+    /// Whether a head has rules for `count` arguments.
+    pub(super) fn has_rules(&mut self, head: Ref, count: Slot) -> bool {
+        let known = self.m.code.known_function(head, count, 0);
+        if let Some(known) = known.filter(|known| known.version == self.m.code.version) {
+            return !matches!(known.kind, Kind::Constructor);
+        }
+        if let Some(&known) = self.m.rule_cache.ruled.get(&(head, count)) {
+            return known;
+        }
+        let has_rules = self.rules_of(head, count).is_none_or(|rules| !rules.is_empty());
+        self.m.rule_cache.ruled.insert((head, count), has_rules);
+        has_rules
+    }
+}
+
+impl Machine {
+    /// The spaces in which rules and types are looked up.
+    pub(super) fn watch(&mut self, space: &SharedSpace) {
+        self.code.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
+        self.code.watched_changes = self.code.watched.iter().map(SharedSpace::change_counts).collect();
+        self.code.changes_seen = None;
+    }
+
+    /// From now on rules may change while a form is evaluated.
+    #[cold]
+    pub(super) fn be_exact(&mut self) {
+        self.code.is_exact = true;
+        self.next_version(true);
+    }
+
+    /// Rules have changed; or types, too.
+    pub(super) fn next_version(&mut self, is_shape: bool) {
+        self.code.version += 1;
+        self.rule_cache.forget(is_shape);
+        let kept = self.code.data.iter_mut().filter_map(|data| data.typed.as_deref_mut());
+        if self.types.forget(is_shape, kept) {
+            self.values.heap.clear_notes();
+        }
+        self.values.normal.advance(self.types.notes.normal());
+        if is_shape {
+            self.code.type_epoch += 1;
+        }
+    }
+}
