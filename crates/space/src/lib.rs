@@ -93,9 +93,10 @@ pub use parts::{Parts, distinct_open_parts, distinct_parts, distinct_parts_in};
 pub use pattern_tree::PatternTree;
 pub use print::{beginning, brief, written_bytes_least};
 pub use query::{
-    AnswerGroup, AnswerTable, Answers, AnswersAt, Asked, Cursor, DeltaQuery, ExplainedStep, Filter, FilterInputs,
-    FilterPart, FilterValue, Given, Head, NO_TERM, PatternPart, Plan, PlanStep, QueryExplanation, QueryWay, Question,
-    ShouldStop, SignedAnswers, SignedRows, StepOf, conjunction, passes,
+    AnswerCursor, AnswerGroup, AnswerTable, Answers, AnswersAt, Asked, Cursor, DeltaQuery, Executor, ExplainedStep,
+    Filter, FilterInputs, FilterPart, FilterValue, Given, Head, KeptPlan, NO_TERM, Outcome, PatternPart, Plan,
+    PlanStep, QueryExplanation, QueryWay, Question, ShouldStop, SignedAnswers, SignedRows, SlotValue, StepOf,
+    conjunction, passes,
 };
 pub use relation::Relation;
 pub use rewrite::{

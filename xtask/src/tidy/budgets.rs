@@ -43,10 +43,13 @@ const DATA: [&str; 16] = [
 ];
 
 /// Names of functions that look at limits, or give up if somebody else has.
-const LOOKS: [&str; 20] = [
+const LOOKS: [&str; 23] = [
     "accept_found",
+    "advance_search",
     "count_call",
     "count_step",
+    "extend_step",
+    "follow_strategy",
     "go_unless",
     "hand_over",
     "is_passed",
@@ -69,7 +72,7 @@ const LOOKS: [&str; 20] = [
 pub(super) const LIST: &str = "xtask/loops-without-budget.txt";
 
 /// How many loops the list has. Lower it when the list shrinks; never raise it.
-const LISTED_MAX: usize = 376;
+const LISTED_MAX: usize = 374;
 
 /// How many loops of a function do not look, and the line of the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

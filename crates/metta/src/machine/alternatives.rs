@@ -234,7 +234,7 @@ impl Running<'_> {
                 }
                 ChoiceKind::Rows(_) => return self.m.next_row(),
                 ChoiceKind::Candidates(_) => {
-                    if self.next_candidate()? {
+                    if self.m.next_candidate()? {
                         return Ok(());
                     }
                 }

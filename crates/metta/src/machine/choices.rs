@@ -1,15 +1,15 @@
 //! The choices of the machine: what each keeps to return to.
 
 use super::assumptions::Backtracking;
-use super::candidate_code::CandidateTries;
 use super::code::Pc;
 use super::collected::CollectedResults;
 use super::noted_states::ChangedStates;
+use super::query::CandidateTries;
 use super::values::Scope;
 use crate::datalog::RowAnswers;
 use crate::lowering::Wanted;
 use region::{Mark, Ref};
-use space::{Term, Variable};
+use space::{AnswerCursor, Variable};
 use std::rc::Rc;
 
 /// The alternatives that are left, and what is needed to go back to them.
@@ -202,8 +202,7 @@ impl MemoryFloor {
 /// Answers that are rows, while they are gone through.
 #[derive(Default)]
 pub(super) struct Rows {
-    pub(super) answers: Vec<Term>,
-    pub(super) next: usize,
+    pub(super) answers: AnswerCursor,
     pub(super) query: u32,
     /// The variables from outside, bound by the last terms of an answer.
     pub(super) outer: Vec<Ref>,

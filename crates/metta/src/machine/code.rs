@@ -6,15 +6,15 @@
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
 use super::assumptions::WrongAssumptions;
-use super::candidate_code::CandidateCache;
 use super::passes::Shown;
 use super::pieces::Pieces;
+use super::query::CandidateCache;
 use super::rule_index::RuleIndex;
 use super::types::kept_types::TypedData;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
-use space::{Atom, ChangeCounts, Filter, Plan, SharedSpace, Symbol, Variable};
+use space::{Atom, ChangeCounts, Filter, KeptPlan, SharedSpace, Symbol, Variable};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -485,18 +485,6 @@ pub(super) enum QueryPart {
     New(u32),
 }
 
-/// The plan of a query, as what slots held was when it was made.
-#[derive(Default)]
-pub(super) struct CachedPlan {
-    pub(super) plan: Plan,
-    /// The variable from outside that each slot of a pattern held, or none: then its key is a parameter.
-    pub(super) slots: Vec<Option<u32>>,
-    /// Whether the same plan serves again.
-    pub(super) is_valid: bool,
-    /// Whether a leaf of a pattern was never interned.
-    pub(super) lacks_key: bool,
-}
-
 /// What stands beside the code of a function that is tabled, or whose results are remembered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tabled {
@@ -513,7 +501,7 @@ pub(super) struct Query {
     /// The slots that patterns are read from, in their order.
     pub(super) slots: Box<[Slot]>,
     /// Its plan, as it was asked last.
-    pub(super) cached: Option<Box<CachedPlan>>,
+    pub(super) kept: KeptPlan,
     /// The slots of the new variables, and their names: symbols, or variables of the form.
     pub(super) fresh: Box<[(Slot, u32)]>,
     pub(super) is_form: bool,
@@ -522,10 +510,6 @@ pub(super) struct Query {
     /// The whole, for a space that is to be asked with an atom, and the return point at which the new variables are there.
     pub(super) template: u32,
     pub(super) atoms: u32,
-    /// How many times more it is not asked whether all answers are rows: the last time they were not.
-    pub(super) leaps: u8,
-    /// How often in a row a plan was made that did not serve again.
-    pub(super) replans: u8,
     /// The code for the atoms that it finds, where they are not all rows or plans do not serve again.
     pub(super) candidates: CandidateCache,
     /// What its answers are tested for while they are found.

@@ -202,7 +202,7 @@ impl Running<'_> {
     pub(super) fn unify_every_way(&mut self, left: Slot, right: Slot, return_point: u32, or: u32) -> Result<(), Halt> {
         let (left, right) = (self.m.read(left), self.m.read(right));
         let length = self.m.choices.trail.len();
-        match self.unify(left, right)? {
+        match self.m.unify(left, right)? {
             Unified::Yes => self.m.frames.pc = self.m.return_point(return_point).pc,
             Unified::No => {
                 self.m.undo_to(length);

@@ -19,9 +19,6 @@ mod arithmetic;
 mod assumptions;
 mod backtracking;
 mod begun_again;
-mod candidate_code;
-mod candidate_compiler;
-mod candidate_matching;
 mod changed_states;
 mod changing;
 mod choices;
@@ -41,9 +38,7 @@ mod forget;
 mod frames;
 mod frozen;
 mod fuel;
-mod fused;
 mod garbage;
-mod gather_answers;
 mod guarded;
 mod halt;
 mod held;
@@ -70,8 +65,7 @@ mod passes;
 mod pieces;
 mod profiling;
 mod purity;
-mod queries;
-mod query_notes;
+mod query;
 mod results;
 mod rule_cache;
 mod rule_index;
@@ -146,10 +140,9 @@ struct Rooms {
     scratch: Vec<Ref>,
     /// A row on its way into a space, and a query on its way to one.
     row: Vec<space::Term>,
-    query_room: Option<Box<queries::QueryRoom>>,
+    query_room: Option<Box<query::QueryRoom>>,
     pairs: Vec<unify::Pair>,
-    matching: Option<Box<candidate_matching::MatchRoom>>,
-    spare_inputs: Vec<Vec<candidate_code::Input>>,
+    matching: query::MatchRoom,
     work: Vec<Ref>,
     found_same: normal_calls::SameTerms,
 }
@@ -259,8 +252,7 @@ impl Machine {
             row: Vec::new(),
             query_room: None,
             pairs: Vec::new(),
-            matching: None,
-            spare_inputs: Vec::new(),
+            matching: Default::default(),
             work: Vec::new(),
             found_same: normal_calls::SameTerms::new(),
         };

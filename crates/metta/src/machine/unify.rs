@@ -187,7 +187,7 @@ impl Running<'_> {
     pub(super) fn match_same(&mut self, mut left: Slot, mut right: Slot, mut or: Pc) -> Result<(), Halt> {
         loop {
             let (known, value) = (self.m.slot(left), self.m.slot(right));
-            match self.unify(value, known)? {
+            match self.m.unify(value, known)? {
                 Unified::Yes => return Ok(()),
                 Unified::No => self.no_match(or)?,
                 Unified::Custom => return self.match_custom(or),
@@ -199,111 +199,6 @@ impl Running<'_> {
                     self.m.frames.pc += 1;
                 }
                 _ => return Ok(()),
-            }
-        }
-    }
-
-    /// Makes two values equal, if that can be.
-    pub(super) fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
-        let heap = &self.m.values.heap;
-        let (left, right) = (heap.walk(left), heap.walk(right));
-        if plain(left) == plain(right) {
-            return Ok(Unified::Yes);
-        }
-        let mut inside = match self.m.values.pair(left, right) {
-            Some(pair) => pair,
-            None => match self.unify_different(left, right)? {
-                UnifyStep::Into(pair) => pair,
-                UnifyStep::Over => return Ok(Unified::Yes),
-                UnifyStep::Out(unified) => return Ok(unified),
-            },
-        };
-        match self.m.unify_words(&mut inside) {
-            WordComparison::Same => Ok(Unified::Yes),
-            WordComparison::Different => Ok(Unified::No),
-            WordComparison::Others(left, right) => {
-                let mut open = std::mem::take(&mut self.m.rooms.pairs);
-                open.clear();
-                let unified = self.unify_inside(inside, (left, right), &mut open);
-                self.m.rooms.pairs = open;
-                unified
-            }
-        }
-    }
-
-    /// Goes through two expressions side by side from these two children on, depth first; `open` has the expressions that
-    /// it is inside of.
-    #[inline(never)]
-    fn unify_inside(
-        &mut self,
-        mut inside: Pair,
-        (mut left, mut right): (Ref, Ref),
-        open: &mut Vec<Pair>,
-    ) -> Result<Unified, Halt> {
-        let mut met = Met::of_fast_walk();
-        loop {
-            let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
-            // What was made equal is equal wherever it is met again.
-            let is_done = is_compound(left) && is_compound(right) && !met.is_new((plain(left), plain(right)));
-            match if is_done { UnifyStep::Over } else { self.unify_different(left, right)? } {
-                UnifyStep::Over => {}
-                UnifyStep::Into(pair) => {
-                    // What is complete is not returned to: lists need no memory.
-                    if inside.next < inside.length {
-                        open.push(inside);
-                    }
-                    inside = pair;
-                }
-                UnifyStep::Out(unified) => return Ok(unified),
-            }
-            (left, right) = loop {
-                match self.m.unify_words(&mut inside) {
-                    WordComparison::Others(left, right) => break (left, right),
-                    WordComparison::Different => return Ok(Unified::No),
-                    WordComparison::Same => match open.pop() {
-                        Some(around) => inside = around,
-                        None => return Ok(Unified::Yes),
-                    },
-                }
-            };
-        }
-    }
-
-    /// Makes two values equal that are not the same word, bindings followed.
-    fn unify_different(&mut self, left: Ref, right: Ref) -> Result<UnifyStep, Halt> {
-        match (left.tag() == tag::VARIABLE, right.tag() == tag::VARIABLE) {
-            (true, true) => self.m.unify_variables(left, right),
-            (true, false) => return Ok(self.unify_variable(left, right)),
-            (false, true) => return Ok(self.unify_variable(right, left)),
-            (false, false) => return self.unify_values(left, right),
-        }
-        Ok(UnifyStep::Over)
-    }
-
-    fn unify_variable(&mut self, variable: Ref, value: Ref) -> UnifyStep {
-        if value.is_expression() && self.m.occurs(variable, value) {
-            return UnifyStep::Out(Unified::No);
-        }
-        self.m.bind(variable, value);
-        UnifyStep::Over
-    }
-
-    fn unify_values(&mut self, left: Ref, right: Ref) -> Result<UnifyStep, Halt> {
-        let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
-        match (is_compound(left), is_compound(right)) {
-            (true, true) if plain(left) == plain(right) => Ok(UnifyStep::Over),
-            (true, true) => {
-                let (left, right) = (self.opened(left)?, self.opened(right)?);
-                let length = self.m.values.heap.length(left);
-                if length != self.m.values.heap.length(right) {
-                    return Ok(UnifyStep::Out(Unified::No));
-                }
-                Ok(UnifyStep::Into(Pair { left, right, length, next: 0 }))
-            }
-            (false, false) if self.m.values.equal_leaves(left, right) => Ok(UnifyStep::Over),
-            _ => {
-                let space = self.m.values.space_of(left).or(self.m.values.space_of(right));
-                Ok(UnifyStep::Out(if space.is_some() { Unified::Custom } else { Unified::No }))
             }
         }
     }
@@ -506,6 +401,113 @@ impl Rebuilt {
 }
 
 impl Machine {
+    /// Makes two values equal, if that can be.
+    pub(super) fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
+        let heap = &self.values.heap;
+        let (left, right) = (heap.walk(left), heap.walk(right));
+        if plain(left) == plain(right) {
+            return Ok(Unified::Yes);
+        }
+        let mut inside = match self.values.pair(left, right) {
+            Some(pair) => pair,
+            None => match self.unify_different(left, right)? {
+                UnifyStep::Into(pair) => pair,
+                UnifyStep::Over => return Ok(Unified::Yes),
+                UnifyStep::Out(unified) => return Ok(unified),
+            },
+        };
+        match self.unify_words(&mut inside) {
+            WordComparison::Same => Ok(Unified::Yes),
+            WordComparison::Different => Ok(Unified::No),
+            WordComparison::Others(left, right) => {
+                let mut open = std::mem::take(&mut self.rooms.pairs);
+                open.clear();
+                let unified = self.unify_inside(inside, (left, right), &mut open);
+                self.rooms.pairs = open;
+                unified
+            }
+        }
+    }
+
+    /// Goes through two expressions side by side from these two children on, depth first; `open` has the expressions that
+    /// it is inside of.
+    #[inline(never)]
+    fn unify_inside(
+        &mut self,
+        mut inside: Pair,
+        (mut left, mut right): (Ref, Ref),
+        open: &mut Vec<Pair>,
+    ) -> Result<Unified, Halt> {
+        let mut met = Met::of_fast_walk();
+        loop {
+            let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+            // What was made equal is equal wherever it is met again.
+            let is_done = is_compound(left) && is_compound(right) && !met.is_new((plain(left), plain(right)));
+            match if is_done { UnifyStep::Over } else { self.unify_different(left, right)? } {
+                UnifyStep::Over => {}
+                UnifyStep::Into(pair) => {
+                    // What is complete is not returned to: lists need no memory.
+                    if inside.next < inside.length {
+                        open.push(inside);
+                    }
+                    inside = pair;
+                }
+                UnifyStep::Out(unified) => return Ok(unified),
+            }
+            (left, right) = loop {
+                match self.unify_words(&mut inside) {
+                    WordComparison::Others(left, right) => break (left, right),
+                    WordComparison::Different => return Ok(Unified::No),
+                    WordComparison::Same => match open.pop() {
+                        Some(around) => inside = around,
+                        None => return Ok(Unified::Yes),
+                    },
+                }
+            };
+        }
+    }
+
+    /// Makes two values equal that are not the same word, bindings followed.
+    fn unify_different(&mut self, left: Ref, right: Ref) -> Result<UnifyStep, Halt> {
+        match (left.tag() == tag::VARIABLE, right.tag() == tag::VARIABLE) {
+            (true, true) => self.unify_variables(left, right),
+            (true, false) => return Ok(self.unify_variable(left, right)),
+            (false, true) => return Ok(self.unify_variable(right, left)),
+            (false, false) => return self.unify_values(left, right),
+        }
+        Ok(UnifyStep::Over)
+    }
+
+    fn unify_variable(&mut self, variable: Ref, value: Ref) -> UnifyStep {
+        if value.is_expression() && self.occurs(variable, value) {
+            return UnifyStep::Out(Unified::No);
+        }
+        self.bind(variable, value);
+        UnifyStep::Over
+    }
+
+    fn unify_values(&mut self, left: Ref, right: Ref) -> Result<UnifyStep, Halt> {
+        let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+        match (is_compound(left), is_compound(right)) {
+            (true, true) if plain(left) == plain(right) => Ok(UnifyStep::Over),
+            (true, true) => {
+                let mut opened =
+                    |value: Ref| if value.tag() == TERM { self.values.open_term(value) } else { Ok(value) };
+                let (left, right) = (opened(left)?, opened(right)?);
+                let length = self.values.heap.length(left);
+                if length != self.values.heap.length(right) {
+                    return Ok(UnifyStep::Out(Unified::No));
+                }
+                Ok(UnifyStep::Into(Pair { left, right, length, next: 0 }))
+            }
+            (false, false) if self.values.equal_leaves(left, right) => Ok(UnifyStep::Over),
+            _ => {
+                let space = self.values.space_of(left).or(self.values.space_of(right));
+                Ok(UnifyStep::Out(if space.is_some() { Unified::Custom } else { Unified::No }))
+            }
+        }
+    }
+
     /// Goes through two expressions side by side as long as that takes nothing but comparing words and binding variables.
     #[inline(always)]
     fn unify_words(&mut self, pair: &mut Pair) -> WordComparison {

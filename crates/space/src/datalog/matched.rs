@@ -4,7 +4,7 @@ use super::columns::Keys;
 use super::program::Refused;
 use super::values::Values;
 use crate::atom::{Atom, Variable};
-use crate::query::{Answers, NO_TERM, PatternPart, Plan, Question, ShouldStop, conjunction};
+use crate::query::{Executor, NO_TERM, PatternPart, Plan, Question, ShouldStop, conjunction};
 use crate::space_handle::SharedSpace;
 use crate::term::{DictionaryReader, Term, Terms};
 use rustc_hash::FxHashMap;
@@ -19,7 +19,7 @@ pub(super) struct Matched {
     ranges: Vec<[u32; 2]>,
     numbers: Vec<u32>,
     parameters: Vec<Term>,
-    answers: Answers,
+    executor: Executor,
 }
 
 /// A predicate, a rule, a part of it, and which of its variables are known.
@@ -140,7 +140,7 @@ impl Matched {
             ranges: Vec::new(),
             numbers: Vec::new(),
             parameters: Vec::new(),
-            answers: Answers::default(),
+            executor: Executor::default(),
         };
         Ok((made, outputs))
     }
@@ -170,17 +170,15 @@ impl Matched {
         let shared = values.dictionary().clone();
         let mut dictionary = DictionaryReader::new(&shared);
         let question = Question::new(&self.parameters, stop);
-        let count = self.space.execute(&mut self.plan, &question, &mut dictionary, &mut self.answers);
-        let count = count.ok_or(Refused::NotRows("atoms with variables may match a pattern"))?;
-        if self.answers.is_stopped() {
-            return Err(Refused::Stopped);
-        }
+        let outcome = self.space.execute(&mut self.plan, &question, &mut dictionary, &mut self.executor);
+        let outcome = outcome.ok_or(Refused::NotRows("atoms with variables may match a pattern"))?;
+        let count = outcome.count().ok_or(Refused::Stopped)?;
         let from = match self.width {
             0 => 0,
             width => self.numbers.len() / width,
         };
         if self.width > 0 {
-            for &term in self.answers.terms().iter() {
+            for &term in self.executor.answers().each().flatten() {
                 self.numbers.push(values.number_of(term, dictionary.terms())?);
             }
         }

@@ -5,10 +5,11 @@
 //!
 //! The order is that of [`Snapshot::query`]. A snapshot does not change, so a cursor may be kept as long as is wanted.
 
-use super::execute::Answers;
+use super::executor::Executor;
 use super::filter::Given;
 use super::pattern::Variables;
 use super::plan::Plan;
+use super::question::Asked;
 use super::search::Search;
 use super::solutions::Queried;
 use crate::atom::{Atom, Solution, Variable, VariableSource};
@@ -32,7 +33,7 @@ enum CursorAnswers {
 struct Rows {
     plan: Plan,
     names: Vec<Variable>,
-    answers: Answers,
+    executor: Executor,
     /// How many answers the batch has, and which comes next.
     count: usize,
     next: usize,
@@ -52,8 +53,8 @@ impl Snapshot {
         });
         let found = match names {
             Some(names) => {
-                let (answers, search) = (Answers::default(), Search::beginning_with(ANSWERS_FIRST));
-                CursorAnswers::Rows(Box::new(Rows { plan, names, answers, count: 0, next: 0, search }))
+                let (executor, search) = (Executor::default(), Search::beginning_with(ANSWERS_FIRST));
+                CursorAnswers::Rows(Box::new(Rows { plan, names, executor, count: 0, next: 0, search }))
             }
             None => {
                 let solutions = snapshot.solutions_in_part(query, source, &|| false);
@@ -67,8 +68,11 @@ impl Snapshot {
 impl Rows {
     /// Finds the next batch; `false` if there is none.
     fn advance(&mut self, snapshot: &Snapshot) -> bool {
-        let Self { plan, answers, search, .. } = self;
-        let batch = snapshot.with_view(|view| view.advance(search, plan.made(), Given::nothing(), answers, &|| false));
+        let Self { plan, executor, search, .. } = self;
+        let batch = snapshot.with_view(|view| {
+            let mut execution = executor.begin(view, (Asked::All, Given::nothing()), &|| false);
+            execution.advance_search(search, plan.made()).ok()
+        });
         self.next = 0;
         self.count = batch.expect("a view of a snapshot stays one, and any number of rows may be looked at");
         self.count > 0
@@ -87,7 +91,7 @@ impl Iterator for Cursor {
         if rows.next == rows.count && !rows.advance(snapshot) {
             return None;
         }
-        let terms = rows.answers.get(rows.next).iter().map(|&term| snapshot.terms().atom(term).clone());
+        let terms = rows.executor.answers().get(rows.next).iter().map(|&term| snapshot.terms().atom(term).clone());
         rows.next += 1;
         Some(rows.names.iter().cloned().zip(terms).collect())
     }

@@ -1,8 +1,8 @@
 //! Answering a query, and saying how, for people.
 
-use super::execute::ShouldStop;
 use super::explanation::{QueryExplanation, QueryWay};
 use super::solutions::Queried;
+use super::unfinished::ShouldStop;
 use crate::atom::{Atom, Solution, VariableSource};
 
 /// Answers a query, and says how.

@@ -1,9 +1,8 @@
 //! In which way a plan was executed, and how many answers there were so far after each step.
 
-use super::execute::Answers;
-use super::join::JoinStrategy;
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;
+use super::strategy::{Course, StepOf, Strategy};
 use crate::atom::Atom;
 
 /// How a query was answered; see [`SharedSpace::explain`](crate::SharedSpace::explain).
@@ -30,6 +29,16 @@ pub enum QueryWay {
     Unification,
 }
 
+impl QueryWay {
+    fn of(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Columns | Strategy::FirstLook | Strategy::AsWritten => Self::LoopsAsWritten,
+            Strategy::Reordered => Self::LoopsReordered,
+            Strategy::Join => Self::Join,
+        }
+    }
+}
+
 /// A pattern whose rows were looked for, or a variable of a join that was bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedStep {
@@ -52,37 +61,20 @@ pub struct PlanStep {
     pub found: Option<usize>,
 }
 
-/// What a step of a plan is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepOf {
-    /// The rows of a pattern, by its number.
-    Pattern(usize),
-    /// The values of a variable, by its number; parameters are numbered after the variables.
-    Variable(u32),
-}
-
 impl Plan {
-    /// In which way its last execution was answered, and the steps that were taken.
-    pub fn steps_taken(&self, answers: &Answers) -> (QueryWay, Vec<PlanStep>) {
-        let patterns = self.loops.steps.len();
-        let written = || (0..patterns).map(StepOf::Pattern).collect();
-        let chosen = self.chosen.as_ref().filter(|_| answers.are_chosen()).map(|chosen| chosen.last_way());
-        let (way, of, estimates): (_, Vec<StepOf>, &[f64]) = match chosen {
-            Some(JoinStrategy::Join { order, estimates }) => {
-                (QueryWay::Join, order.iter().map(|&variable| StepOf::Variable(variable)).collect(), estimates)
-            }
-            Some(JoinStrategy::Loops { order: Some(order), estimates }) => {
-                (QueryWay::LoopsReordered, order.iter().map(|&number| StepOf::Pattern(number)).collect(), estimates)
-            }
-            Some(JoinStrategy::Loops { order: None, estimates }) => (QueryWay::LoopsAsWritten, written(), estimates),
-            None => (QueryWay::LoopsAsWritten, written(), &[]),
-        };
+    /// In which way it was executed last, and the steps that were taken.
+    pub fn steps_taken(&self) -> (QueryWay, Vec<PlanStep>) {
+        let Course { strategy, after_each } = &self.course;
+        let chosen = self.chosen.as_deref();
+        let as_written = || (0..self.loops.steps.len()).map(StepOf::Pattern).collect();
+        let of = chosen.and_then(|chosen| chosen.steps(*strategy)).unwrap_or_else(as_written);
+        let estimates = chosen.map_or(&[][..], |chosen| chosen.estimates(*strategy));
         let step = |(place, of): (usize, StepOf)| PlanStep {
             of,
             estimated: estimates.get(place).copied(),
-            found: answers.after_each().get(place).copied(),
+            found: after_each.get(place).copied(),
         };
-        (way, of.into_iter().enumerate().map(step).collect())
+        (QueryWay::of(*strategy), of.into_iter().enumerate().map(step).collect())
     }
 
     /// How many variables its patterns have.
@@ -93,12 +85,12 @@ impl Plan {
 
 /// How a query that is an atom was answered.
 pub(super) fn explanation_of(
-    (plan, answers): (&Plan, &Answers),
+    plan: &Plan,
     (query, variables): (&Atom, &Variables<'_>),
     count: usize,
 ) -> QueryExplanation {
     let patterns = conjunction(query).unwrap_or(std::slice::from_ref(query));
-    let (way, steps) = plan.steps_taken(answers);
+    let (way, steps) = plan.steps_taken();
     let of = |of: StepOf| match of {
         StepOf::Pattern(number) => patterns.get(number).cloned(),
         StepOf::Variable(number) => variables.get(number as usize)?.cloned().map(Atom::Variable),

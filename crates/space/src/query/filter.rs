@@ -12,6 +12,7 @@
 use super::loops::{LoopStep, Loops};
 use super::pattern::{NO_TERM, PatternPart};
 use super::subquery::Subquery;
+use super::unfinished::Unfinished;
 use super::view::View;
 use crate::atom::Atom;
 use crate::grounded::Grounded;
@@ -295,8 +296,8 @@ impl Filters {
         true
     }
 
-    /// Keeps those of `count` answers, each `width` cells wide, that pass the filters after a step; gives how many there are, or `None`
-    /// if the caller has given up. The first `variables` cells of an answer are its terms; a query without variables has none.
+    /// Keeps those of `count` answers, each `width` cells wide, that pass the filters after a step; gives how many there are. The first
+    /// `variables` cells of an answer are its terms; a query without variables has none.
     pub(super) fn keep(
         &self,
         step: usize,
@@ -304,11 +305,11 @@ impl Filters {
         [width, variables]: [usize; 2],
         (given, view): (Given<'_>, View<'_>),
         should_stop: &dyn Fn() -> bool,
-    ) -> Option<usize> {
+    ) -> Result<usize, Unfinished> {
         let mut kept = 0;
         for place in 0..count {
             if place % TESTS_BETWEEN_LOOKS == TESTS_BETWEEN_LOOKS - 1 && should_stop() {
-                return None;
+                return Err(Unfinished::Stopped);
             }
             let from = place * width;
             if self.passes(step, &cells[from..from + variables], given, view) {
@@ -319,7 +320,7 @@ impl Filters {
             }
         }
         cells.truncate(kept * width);
-        Some(kept)
+        Ok(kept)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Executing a plan in a live space: it and its imports are locked, unless nothing but its own rows can answer.
 
-use super::execute::{Answers, ShouldStop};
-use super::filter::Given;
+use super::executor::Executor;
 use super::plan::{NextLook, OnlyOwnRows, Plan};
+use super::question::{Outcome, Question};
 use super::view::{SPACES_MAX, View, with_imports};
 use crate::contents::Contents;
 use crate::space::Space;
 use crate::space_handle::SharedSpace;
-use crate::term::{DictionaryReader, Term, Terms, WITHOUT_KEYS};
+use crate::term::{DictionaryReader, Terms, WITHOUT_KEYS};
 use std::sync::{Arc, RwLockReadGuard};
 
 impl OnlyOwnRows {
@@ -38,57 +38,16 @@ impl Plan {
     }
 }
 
-/// What is asked of a plan.
-#[derive(Clone, Copy)]
-pub struct Question<'a> {
-    /// Which answers are wanted.
-    pub asked: Asked,
-    /// What differs from one execution to the next.
-    pub given: Given<'a>,
-    /// The spaces that patterns ask beside the first, in the order of their numbers.
-    pub others: &'a [SharedSpace],
-    /// Says whether the caller has given up.
-    pub should_stop: ShouldStop<'a>,
-}
-
-/// Which answers are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// All of them.
-    All,
-    /// All of them, which may be left [grouped](Answers::groups).
-    Grouped,
-    /// The first, up to this many: the search ends with the last that is wanted.
-    First(usize),
-    /// None: only their number is wanted.
-    Number,
-}
-
-impl<'a> Question<'a> {
-    /// Asks one space for all answers of a plan without filters.
-    pub fn new(parameters: &'a [Term], should_stop: ShouldStop<'a>) -> Self {
-        Self { asked: Asked::All, given: parameters.into(), others: &[], should_stop }
-    }
-
-    fn answer(&self, view: View<'_>, plan: &mut Plan, answers: &mut Answers) -> usize {
-        match self.asked {
-            Asked::All => view.find_rows(plan, self.given, answers, self.should_stop),
-            Asked::Grouped => {
-                answers.may_be_grouped(true);
-                let count = view.find_rows(plan, self.given, answers, self.should_stop);
-                answers.may_be_grouped(false);
-                count
-            }
-            Asked::First(most) => view.find_first(most, plan, self.given, answers, self.should_stop),
-            Asked::Number => view.count(plan, self.given, answers, self.should_stop),
-        }
+impl Question<'_> {
+    fn answer(&self, view: View<'_>, plan: &mut Plan, executor: &mut Executor) -> Outcome {
+        executor.begin(view, (self.asked, self.given), self.should_stop).answer(plan)
     }
 }
 
 impl SharedSpace {
-    /// Finds the answers of a plan in the order in which [`SharedSpace::query`] finds them; gives how many there are, and leaves
-    /// them in `answers`, unless only their number is wanted. `None` if rows alone do not answer it, or if a space cannot be locked
-    /// at once: then [`SharedSpace::query`] is to be asked.
+    /// Finds the answers of a plan in the order in which [`SharedSpace::query`] finds them, and leaves them with the executor, unless only
+    /// their number is wanted. `None` if rows alone do not answer it, or if a space cannot be locked at once: then
+    /// [`SharedSpace::query`] is to be asked.
     ///
     /// `dictionary` is what the keys are terms of.
     #[inline]
@@ -97,19 +56,19 @@ impl SharedSpace {
         plan: &mut Plan,
         question: &Question<'_>,
         dictionary: &mut DictionaryReader<'_>,
-        answers: &mut Answers,
-    ) -> Option<usize> {
+        executor: &mut Executor,
+    ) -> Option<Outcome> {
         // No space is waited for while a lock is held, and a dictionary is locked after spaces.
         let own = self.try_guard()?;
         if !dictionary.is_of(own.terms()) {
             return None;
         }
         if !question.others.is_empty() {
-            return self.execute_in_several(&own, plan, question, dictionary.terms(), answers);
+            return self.execute_in_several(&own, plan, question, dictionary.terms(), executor);
         }
         if plan.only_own_rows.as_ref().is_some_and(|only| only.holds(self, &own)) {
             let terms = if plan.needs_no_dictionary(own.contents()) { &WITHOUT_KEYS } else { dictionary.terms() };
-            return Some(question.answer(View { spaces: &[own.contents()], others: &[], terms }, plan, answers));
+            return Some(question.answer(View { spaces: &[own.contents()], others: &[], terms }, plan, executor));
         }
         let terms = dictionary.terms();
         let imports = self.imports_guard();
@@ -119,7 +78,7 @@ impl SharedSpace {
             if !view.is_answered(plan, question.given.parameters) {
                 return None;
             }
-            let count = question.answer(view, plan, answers);
+            let outcome = question.answer(view, plan, executor);
             // What held until now may hold again.
             if plan.only_own_rows.take().is_some() || plan.next_look == NextLook::Now {
                 let others = View { spaces: &spaces[1..], others: &[], terms };
@@ -129,7 +88,7 @@ impl SharedSpace {
             } else if plan.next_look == NextLook::Later {
                 plan.next_look = NextLook::Now;
             }
-            Some(count)
+            Some(outcome)
         })
     }
 
@@ -140,8 +99,8 @@ impl SharedSpace {
         plan: &mut Plan,
         question: &Question<'_>,
         terms: &Terms,
-        answers: &mut Answers,
-    ) -> Option<usize> {
+        executor: &mut Executor,
+    ) -> Option<Outcome> {
         let imports: Vec<_> = std::iter::once(self).chain(question.others).map(SharedSpace::imports_guard).collect();
         let guards = question
             .others
@@ -162,7 +121,7 @@ impl SharedSpace {
             return None;
         }
         let view = View { spaces: first, others, terms };
-        view.is_answered(plan, question.given.parameters).then(|| question.answer(view, plan, answers))
+        view.is_answered(plan, question.given.parameters).then(|| question.answer(view, plan, executor))
     }
 
     /// Hands on the space, those it imports and their dictionary, all locked; `None` if one cannot be locked at once, or has

@@ -8,8 +8,11 @@ use super::join::Chosen;
 use super::loops::Loops;
 use super::made::Made;
 use super::pattern::PatternPart;
+use super::question::Asked;
+use super::strategy::{Course, Strategy};
 use super::subquery::Subquery;
 use super::usage::Usages;
+use super::view::View;
 use crate::space_handle::{ChangeCounter, SharedSpace};
 use crate::term::Term;
 use std::sync::Arc;
@@ -22,8 +25,10 @@ pub struct Plan {
     /// What answers are tested for, and after which patterns.
     pub(super) filters: Filters,
     unmade_filters: Vec<Filter>,
-    /// How they are answered, as far as that was asked.
+    /// How they are answered where rows are many, as far as that was asked.
     pub(super) chosen: Option<Box<Chosen>>,
+    /// How they were answered last.
+    pub(super) course: Course,
     /// What answers its steps where most rows of a relation were asked for.
     pub(super) usages: Usages,
     /// Whether it is chosen as if nothing had been sorted yet: what was, depends on other queries.
@@ -119,6 +124,36 @@ impl Plan {
     /// What it was made to.
     pub(super) fn made(&self) -> Made<'_> {
         Made { loops: &self.loops, filters: &self.filters, usages: &self.usages }
+    }
+
+    /// In which way it is answered: at first, or if the way that was taken before did not come to its end.
+    pub(super) fn strategy(&mut self, view: View<'_>, asked: Asked, before: Option<Strategy>) -> Strategy {
+        let counts = asked.counts();
+        match (self.loops.steps.as_slice(), before, asked) {
+            ([step], _, Asked::All | Asked::Grouped | Asked::Number) => {
+                let are_columns = step.taken > 0 && self.filters.is_empty();
+                if are_columns && (counts || view.of(step.place).len() == 1) {
+                    Strategy::Columns
+                } else {
+                    Strategy::AsWritten
+                }
+            }
+            ([_], _, Asked::First(_)) => Strategy::AsWritten,
+            (_, None, Asked::First(_)) => Strategy::FirstLook,
+            (_, None, _) if !self.chosen.as_ref().is_some_and(|chosen| chosen.is_for(view, counts)) => {
+                Strategy::FirstLook
+            }
+            (_, None | Some(Strategy::FirstLook), _) => self.chosen_for(view, counts).strategy(view),
+            (_, Some(Strategy::Join), Asked::Number) => self.chosen_for(view, counts).loops(),
+            (_, Some(_), _) => Strategy::AsWritten,
+        }
+    }
+
+    /// What was chosen for about as many rows as there are.
+    fn chosen_for(&mut self, view: View<'_>, counts: bool) -> &mut Chosen {
+        let chosen = self.chosen.take().filter(|chosen| chosen.is_for(view, counts));
+        let new = || Box::new(Chosen::new((&self.loops, &self.filters), view, (counts, self.forgets_sorted)));
+        self.chosen.insert(chosen.unwrap_or_else(new))
     }
 
     /// How many variables it has: as many terms as each answer has.

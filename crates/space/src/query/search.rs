@@ -7,11 +7,11 @@
 //! 3. What waits is a place among rows that are listed. Only what does not change meanwhile lists the same rows each time: a space is locked
 //!    until the search is over, and a snapshot does not change.
 
-use super::execute::{Answers, ShouldStop};
+use super::answers::Answers;
+use super::execution::Execution;
 use super::extent::{Extent, NextRow};
-use super::filter::Given;
 use super::made::Made;
-use super::view::View;
+use super::unfinished::Unfinished;
 use crate::term::Term;
 
 /// How many partial answers of a pattern are made, or rows listed for one of them looked at, before the search goes on with them.
@@ -57,95 +57,72 @@ impl Search {
     /// next. `None` if nothing waits.
     fn take_up(&mut self, answers: &mut Answers) -> Option<(usize, usize, NextRow)> {
         let Waiting { step, cells, count, next } = self.waiting.pop()?;
-        answers.found = cells;
+        answers.cells = cells;
         self.part = (self.part * 2).min(PART_MAX);
         Some((step, count, next))
     }
 }
 
-impl View<'_> {
-    /// Finds all answers of the patterns as written. `None` if more rows were to be looked at than are left.
-    pub(super) fn find_within(
-        self,
-        made: Made<'_>,
-        given: Given<'_>,
-        answers: &mut Answers,
-        should_stop: ShouldStop<'_>,
-    ) -> Option<usize> {
+impl Execution<'_> {
+    /// Finds all answers of the patterns as written. There are too many if more rows were to be looked at than are left.
+    pub(super) fn find_within(&mut self, made: Made<'_>) -> Result<usize, Unfinished> {
         let mut search = Search::default();
-        let mut count = self.advance(&mut search, made, given, answers, should_stop)?;
-        if search.is_over() || answers.is_stopped() {
-            return Some(count);
+        let mut count = self.advance_search(&mut search, made)?;
+        if search.is_over() {
+            return Ok(count);
         }
-        let mut all = answers.take_part();
+        let mut all = self.answers.take_part();
         while !search.is_over() {
-            count += self.advance(&mut search, made, given, answers, should_stop)?;
-            if answers.is_stopped() {
-                return Some(0);
-            }
-            all.append(answers.take_part(), answers.width);
+            count += self.advance_search(&mut search, made)?;
+            all.append(self.answers.take_part(), self.answers.width);
         }
-        answers.replace_by(all);
-        Some(count)
+        self.answers.replace_by(all);
+        Ok(count)
     }
 
-    /// Counts the answers of patterns as they are written, of which none is kept. `None` if more rows were to be looked at than are left.
-    pub(super) fn count_as_written(
-        self,
-        made: Made<'_>,
-        given: Given<'_>,
-        answers: &mut Answers,
-        should_stop: ShouldStop<'_>,
-    ) -> Option<usize> {
+    /// Counts the answers of patterns as they are written, of which none is kept. There are too many if more rows were to be looked at than are
+    /// left.
+    pub(super) fn count_as_written(&mut self, made: Made<'_>) -> Result<usize, Unfinished> {
         let (mut search, mut count) = (Search::default(), 0);
         while !search.is_over() {
-            count += self.advance(&mut search, made, given, answers, should_stop)?;
-            if answers.is_stopped() {
-                return Some(0);
-            }
+            count += self.advance_search(&mut search, made)?;
         }
-        Some(count)
+        Ok(count)
     }
 
-    /// Finds the next answers, at least one unless there is none. `None` if more rows were to be looked at than are left: the search can go
-    /// on from there.
-    pub(super) fn advance(
-        self,
-        search: &mut Search,
-        made: Made<'_>,
-        given: Given<'_>,
-        answers: &mut Answers,
-        should_stop: ShouldStop<'_>,
-    ) -> Option<usize> {
+    /// Finds the next answers, at least one unless there is none. If more rows were to be looked at than are left, there are too many, and the
+    /// search can go on from there.
+    pub(super) fn advance_search(&mut self, search: &mut Search, made: Made<'_>) -> Result<usize, Unfinished> {
         let steps = made.loops.steps.len();
         let mut at = if search.has_begun {
-            search.take_up(answers)
+            search.take_up(self.answers)
         } else {
             search.has_begun = true;
-            answers.begin(made.loops.variables());
+            self.begin(made.loops.variables());
             Some((0, 1, NextRow::default()))
         };
         while let Some((step, count, next)) = at {
             if step == steps {
-                return Some(answers.complete(count));
+                return Ok(count);
             }
             let mut extent = Extent { next, part: search.part };
-            let extended = self.extend_step(step, count, &mut extent, (made, given), answers, should_stop);
-            if answers.is_stopped() {
-                return Some(0);
+            let extended = match self.extend_step(step, count, &mut extent, made) {
+                Err(Unfinished::TooMany) => None,
+                extended => Some(extended?),
+            };
+            if let (Some(_), Some(1..)) = (&self.answers.factored, extended) {
+                return extended.ok_or(Unfinished::TooMany);
             }
-            if answers.factored.is_some() && extended != Some(0) {
-                return extended;
-            }
-            answers.factored = None;
+            self.answers.factored = None;
             if extended.is_none() || extent.next.answer < count {
                 let next = if extended.is_some() { extent.next } else { next };
-                search.waiting.push(Waiting { step, cells: std::mem::take(&mut answers.found), count, next });
+                let cells = std::mem::take(&mut self.answers.cells);
+                search.waiting.push(Waiting { step, cells, count, next });
             }
-            let count = extended?;
-            std::mem::swap(&mut answers.found, &mut answers.next);
-            at = if count == 0 { search.take_up(answers) } else { Some((step + 1, count, NextRow::default())) };
+            let count = extended.ok_or(Unfinished::TooMany)?;
+            std::mem::swap(&mut self.answers.cells, &mut self.scratch.next);
+            at = if count == 0 { search.take_up(self.answers) } else { Some((step + 1, count, NextRow::default())) };
         }
-        Some(0)
+        Ok(0)
     }
 }

@@ -5,15 +5,18 @@
 //! 2. Otherwise rows answer the patterns of a conjunction that stand before the first that other atoms may match.
 //! 3. Each pattern that is left is unified with the atoms that may match it: those of the space, then those of each import.
 
-use super::execute::{ANSWERS_BETWEEN_LOOKS, Answers, ShouldStop};
+use super::executor::Executor;
 use super::explanation::{QueryExplanation, explanation_of};
 use super::filter::Given;
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;
+use super::question::{Asked, Outcome};
+use super::unfinished::{ANSWERS_BETWEEN_LOOKS, ShouldStop};
 use super::view::View;
 use crate::atom::{Atom, Solution, Variable, VariableSource};
 use crate::bindings::Bindings;
 use crate::rewrite::variables;
+use crate::term::Term;
 use std::cell::Cell;
 
 /// The answers of a query as a table: what each variable is in each of them.
@@ -58,7 +61,7 @@ impl AnswerTable {
 
 thread_local! {
     /// Room for the queries of atoms of this thread; a query takes it out.
-    static ROOM: Cell<Option<Box<(Plan, Answers)>>> = const { Cell::new(None) };
+    static ROOM: Cell<Option<Box<(Plan, Executor)>>> = const { Cell::new(None) };
 }
 
 /// What can be queried: a space and its imports, as they are now or as they were once.
@@ -180,6 +183,12 @@ impl View<'_> {
         are_rows
     }
 
+    /// Finds all answers of a plan; `None` if they are not all rows.
+    fn execute(self, plan: &mut Plan, executor: &mut Executor, should_stop: ShouldStop<'_>) -> Option<Outcome> {
+        let is_answered = self.is_answered(plan, &[]);
+        is_answered.then(|| executor.begin(self, (Asked::All, Given::nothing()), should_stop).answer(plan))
+    }
+
     /// The solutions of a query that rows answer; `None` if rows do not answer it. There is nothing inside if the search was
     /// given up.
     fn solutions(self, query: &Atom, should_stop: ShouldStop<'_>) -> Option<Option<Vec<Solution>>> {
@@ -189,18 +198,18 @@ impl View<'_> {
     /// The solutions of a query that rows answer as a table, of which no atom is made but its cells.
     fn table(self, query: &Atom) -> Option<AnswerTable> {
         let mut room = ROOM.take().unwrap_or_default();
-        let (plan, answers) = &mut *room;
+        let (plan, executor) = &mut *room;
         plan.clear();
         plan.forgets_sorted = false;
         let mut known = Variables::default();
         let is_put = plan.loops.patterns.put(query, &mut known, self.terms);
-        let count = if is_put { self.execute(plan, Given::nothing(), answers, &|| false) } else { None };
-        let table = count.filter(|_| !answers.is_stopped()).map(|row_count| {
+        let outcome = if is_put { self.execute(plan, executor, &|| false) } else { None };
+        let table = outcome.and_then(Outcome::count).map(|row_count| {
             let variables = variables(query);
             let place = |variable: &Variable| known.iter().position(|name| *name == Some(variable));
             let places: Vec<Option<usize>> = variables.iter().map(place).collect();
             let mut cells = Vec::with_capacity(row_count * variables.len());
-            for answer in (0..row_count).map(|place| answers.get(place)) {
+            for answer in executor.answers().each() {
                 cells.extend(places.iter().zip(&variables).map(|(place, variable)| match place {
                     Some(place) => self.terms.atom(answer[*place]).clone(),
                     None => variable.clone().into(),
@@ -208,7 +217,7 @@ impl View<'_> {
             }
             AnswerTable { variables, row_count, cells }
         });
-        answers.shrink();
+        executor.shrink();
         ROOM.set(Some(room));
         table
     }
@@ -220,8 +229,7 @@ impl View<'_> {
         forgets_sorted: bool,
         should_stop: ShouldStop<'_>,
     ) -> Option<Option<(Vec<Solution>, QueryExplanation)>> {
-        let explain =
-            |made: (&Plan, &Answers), variables: &Variables<'_>, count| explanation_of(made, (query, variables), count);
+        let explain = |plan: &Plan, variables: &Variables<'_>, count| explanation_of(plan, (query, variables), count);
         self.solutions_and(query, forgets_sorted, should_stop, explain)
     }
 
@@ -230,32 +238,32 @@ impl View<'_> {
         query: &Atom,
         forgets_sorted: bool,
         should_stop: ShouldStop<'_>,
-        explain: impl FnOnce((&Plan, &Answers), &Variables<'_>, usize) -> T,
+        explain: impl FnOnce(&Plan, &Variables<'_>, usize) -> T,
     ) -> Option<Option<(Vec<Solution>, T)>> {
         let mut room = ROOM.take().unwrap_or_default();
-        let (plan, answers) = &mut *room;
+        let (plan, executor) = &mut *room;
         plan.clear();
         plan.forgets_sorted = forgets_sorted;
         let mut variables = Variables::default();
         let is_put = plan.loops.patterns.put(query, &mut variables, self.terms);
-        let count = if is_put { self.execute(plan, Given::nothing(), answers, should_stop) } else { None };
-        let solutions = count.map(|count| {
-            let solution = |place: usize| {
-                let answer = answers.get(place);
+        let outcome = if is_put { self.execute(plan, executor, should_stop) } else { None };
+        let solutions = outcome.map(|outcome| {
+            let solution = |answer: &[Term]| {
                 let mut solution = Vec::with_capacity(answer.len());
                 for (name, &term) in variables.iter().zip(answer) {
                     solution.extend(name.map(|name| (name.clone(), self.terms.atom(term).clone())));
                 }
                 solution
             };
-            let all = (0..count).map(|place| {
+            let count = outcome.count()?;
+            let all = executor.answers().each().enumerate().map(|(place, answer)| {
                 let goes_on = place % (64 * ANSWERS_BETWEEN_LOOKS) != 0 || place == 0 || !should_stop();
-                goes_on.then(|| solution(place))
+                goes_on.then(|| solution(answer))
             });
-            let found = if answers.is_stopped() { None } else { all.collect::<Option<Vec<Solution>>>() };
-            found.map(|found| (found, explain((plan, answers), &variables, count)))
+            let found = all.collect::<Option<Vec<Solution>>>();
+            found.map(|found| (found, explain(plan, &variables, count)))
         });
-        answers.shrink();
+        executor.shrink();
         ROOM.set(Some(room));
         solutions
     }

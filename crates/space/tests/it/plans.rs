@@ -4,8 +4,8 @@
 use crate::atoms::atom;
 use crate::measure::allocations;
 use space::{
-    Answers, Asked, Atom, DictionaryReader, NO_TERM, PatternPart, Plan, Question, SharedSpace, SharedTerms, ShouldStop,
-    Solution, Term, Terms,
+    Asked, Atom, DictionaryReader, Executor, NO_TERM, Outcome, PatternPart, Plan, Question, SharedSpace, SharedTerms,
+    ShouldStop, Solution, Term, Terms,
 };
 use space::{Variable, VariableSource, conjunction, variables};
 
@@ -56,48 +56,48 @@ impl Planned {
 
     /// The solutions, or `None` if rows do not answer.
     pub(crate) fn execute(&mut self, space: &SharedSpace, terms: &SharedTerms) -> Option<Vec<Solution>> {
-        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
-        let count = space.execute(
-            &mut self.plan,
-            &Question::new(&self.parameters, &|| false),
-            &mut dictionary,
-            &mut answers,
-        )?;
-        let guard = dictionary.terms();
-        let width = self.names.len();
-        assert_eq!(answers.terms().len(), count * width.max(1), "a term for each variable");
+        let (mut dictionary, mut executor) = (DictionaryReader::new(terms), Executor::default());
+        let question = Question::new(&self.parameters, &|| false);
+        let outcome = space.execute(&mut self.plan, &question, &mut dictionary, &mut executor)?;
+        let (guard, answers) = (dictionary.terms(), executor.answers());
+        assert_eq!(outcome, Outcome::Rows(answers.count()));
+        assert!(answers.each().all(|answer| answer.len() == self.names.len()), "a term for each variable");
         let solution = |answer: &[Term]| -> Solution {
             self.names.iter().cloned().zip(answer.iter().map(|&term| guard.atom(term).clone())).collect()
         };
-        Some(answers.terms().chunks(width.max(1)).map(solution).collect())
+        Some(answers.each().map(solution).collect())
     }
 
     /// Asserts that the first of these solutions are found without the others, and that they are counted.
     pub(crate) fn check_first(&mut self, space: &SharedSpace, terms: &SharedTerms, all: &[Solution], most: usize) {
-        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let (mut dictionary, mut executor) = (DictionaryReader::new(terms), Executor::default());
         let Self { plan, parameters, names } = self;
-        let counted = space.execute(plan, &asking(Asked::Number, parameters, &|| false), &mut dictionary, &mut answers);
-        assert_eq!(counted, Some(all.len()));
+        let counted =
+            space.execute(plan, &asking(Asked::Number, parameters, &|| false), &mut dictionary, &mut executor);
+        assert_eq!(counted, Some(Outcome::Number(all.len())));
         let found =
-            space.execute(plan, &asking(Asked::First(most), parameters, &|| false), &mut dictionary, &mut answers);
-        assert_eq!(found, Some(all.len().min(most)));
-        let (guard, width) = (dictionary.terms(), names.len().max(1));
-        assert_eq!(answers.terms().len(), all.len().min(most) * width);
-        for (answer, solution) in answers.terms().chunks(width).zip(all) {
+            space.execute(plan, &asking(Asked::First(most), parameters, &|| false), &mut dictionary, &mut executor);
+        assert_eq!(found, Some(Outcome::Rows(all.len().min(most))));
+        let (guard, answers) = (dictionary.terms(), executor.answers());
+        assert_eq!(answers.count(), all.len().min(most));
+        for (answer, solution) in answers.each().zip(all) {
+            assert_eq!(answer.len(), names.len());
             let values = solution.iter().map(|(_, value)| value.clone());
-            let found: Vec<Atom> = answer.iter().take(names.len()).map(|&term| guard.atom(term).clone()).collect();
+            let found: Vec<Atom> = answer.iter().map(|&term| guard.atom(term).clone()).collect();
             assert_eq!(found, values.collect::<Vec<_>>());
         }
     }
 
     /// Asserts that answers which may be grouped are these solutions; says whether they were.
     pub(crate) fn check_grouped(&mut self, space: &SharedSpace, terms: &SharedTerms, all: &[Solution]) -> bool {
-        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let (mut dictionary, mut executor) = (DictionaryReader::new(terms), Executor::default());
         let Self { plan, parameters, names } = self;
-        let found = space.execute(plan, &asking(Asked::Grouped, parameters, &|| false), &mut dictionary, &mut answers);
-        assert_eq!(found, Some(all.len()));
+        let found = space.execute(plan, &asking(Asked::Grouped, parameters, &|| false), &mut dictionary, &mut executor);
+        let answers = executor.answers_mut();
         let grouped: Option<Vec<usize>> =
             answers.grouped_variables().map(|own| own.iter().map(|&variable| variable as usize).collect());
+        let expected = if grouped.is_some() { Outcome::Groups(all.len()) } else { Outcome::Rows(all.len()) };
+        assert_eq!(found, Some(expected));
         let mut from_groups = Vec::new();
         for group in answers.groups() {
             let own = grouped.as_deref().expect("there are groups");
@@ -110,12 +110,13 @@ impl Planned {
         let lists: std::collections::HashSet<&[Term]> = answers.groups().map(|group| group.others).collect();
         assert_eq!(answers.different_others().collect::<std::collections::HashSet<_>>(), lists);
         answers.write_out();
-        assert!(grouped.is_none() || *answers.terms() == from_groups);
+        assert!(grouped.is_none() || answers.each().flatten().eq(&from_groups));
         assert!(answers.grouped_variables().is_none() && answers.groups().next().is_none());
-        let (guard, width) = (dictionary.terms(), names.len().max(1));
-        assert_eq!(answers.terms().len(), all.len() * width);
-        for (answer, solution) in answers.terms().chunks(width).zip(all) {
-            let found = answer.iter().take(names.len()).map(|&term| guard.atom(term));
+        let guard = dictionary.terms();
+        assert_eq!(answers.count(), all.len());
+        for (answer, solution) in answers.each().zip(all) {
+            assert_eq!(answer.len(), names.len());
+            let found = answer.iter().map(|&term| guard.atom(term));
             assert!(found.eq(solution.iter().map(|(_, value)| value)));
         }
         grouped.is_some()
@@ -123,15 +124,15 @@ impl Planned {
 
     /// How many solutions there are, and how often the search asked whether to go on.
     pub(crate) fn execute_counting_looks(&mut self, space: &SharedSpace, terms: &SharedTerms) -> (usize, usize) {
-        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let (mut dictionary, mut executor) = (DictionaryReader::new(terms), Executor::default());
         let looks = std::cell::Cell::new(0);
         let look = || {
             looks.set(looks.get() + 1);
             false
         };
         let count =
-            space.execute(&mut self.plan, &Question::new(&self.parameters, &look), &mut dictionary, &mut answers);
-        (count.expect("rows answer"), looks.get())
+            space.execute(&mut self.plan, &Question::new(&self.parameters, &look), &mut dictionary, &mut executor);
+        (count.and_then(Outcome::count).expect("rows answer"), looks.get())
     }
 
     /// How many of the first solutions there are, or of all if they are only counted, and how often the search asked whether to go on.
@@ -141,7 +142,7 @@ impl Planned {
         space: &SharedSpace,
         terms: &SharedTerms,
     ) -> (usize, usize) {
-        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let (mut dictionary, mut executor) = (DictionaryReader::new(terms), Executor::default());
         let looks = std::cell::Cell::new(0);
         let look = || {
             looks.set(looks.get() + 1);
@@ -149,8 +150,8 @@ impl Planned {
         };
         let (plan, parameters) = (&mut self.plan, &self.parameters);
         let question = asking(most.map_or(Asked::Number, Asked::First), parameters, &look);
-        let count = space.execute(plan, &question, &mut dictionary, &mut answers);
-        (count.expect("rows answer"), looks.get())
+        let count = space.execute(plan, &question, &mut dictionary, &mut executor);
+        (count.and_then(Outcome::count).expect("rows answer"), looks.get())
     }
 
     /// This plan with the parameters of another query of its form.
@@ -317,10 +318,11 @@ fn what_a_filter_looks_for_is_found_in_imports_too() {
     let a = terms.read().expect("nobody panics").find_symbol("a").expect("it is there");
     // Later executions know what cannot be found in the library.
     for _ in 0..4 {
-        let mut answers = Answers::default();
+        let mut executor = Executor::default();
         let question = Question::new(&[], &|| false);
-        let count = space.execute(&mut plan, &question, &mut DictionaryReader::new(&terms), &mut answers);
-        assert_eq!((count, answers.terms().as_slice()), (Some(1), &[a][..]));
+        let count = space.execute(&mut plan, &question, &mut DictionaryReader::new(&terms), &mut executor);
+        assert_eq!(count, Some(Outcome::Rows(1)));
+        assert!(executor.answers().each().eq([&[a][..]]));
     }
 }
 
@@ -335,15 +337,15 @@ fn a_plan_that_is_kept_takes_no_allocation() {
     library.add(&atom("(= (reach $x) (edge $x $y))"));
     space.import(&library);
     let mut planned = Planned::new(&atom("(edge a12345 $x)"), &terms);
-    let mut answers = Answers::default();
+    let mut executor = Executor::default();
     let mut ask = || {
         let Planned { plan, parameters, .. } = &mut planned;
-        space.execute(plan, &Question::new(parameters, &|| false), &mut DictionaryReader::new(&terms), &mut answers)
+        space.execute(plan, &Question::new(parameters, &|| false), &mut DictionaryReader::new(&terms), &mut executor)
     };
     // The first time makes the index, the second finds out that the library has nothing to say.
-    assert_eq!([ask(), ask()], [Some(1); 2]);
+    assert_eq!([ask(), ask()], [Some(Outcome::Rows(1)); 2]);
     let (info, found) = allocations(ask);
-    assert_eq!((info.count_total, found), (0, Some(1)));
+    assert_eq!((info.count_total, found), (0, Some(Outcome::Rows(1))));
 }
 
 /// Equal numbers of different kinds match, whether their rows came before the plan was kept or after.
@@ -385,17 +387,17 @@ fn first_answers_take_no_room_for_the_others() {
             let mut planned = Planned::new(&atom(query), &terms);
             let mut ask = || {
                 let Planned { plan, parameters, .. } = &mut planned;
-                let mut answers = Answers::default();
+                let mut executor = Executor::default();
                 let dictionary = &mut DictionaryReader::new(&terms);
                 let found =
-                    space.execute(plan, &asking(Asked::First(3), parameters, &|| false), dictionary, &mut answers);
+                    space.execute(plan, &asking(Asked::First(3), parameters, &|| false), dictionary, &mut executor);
                 let counted = space.execute(
                     plan,
                     &asking(Asked::Number, parameters, &|| false),
                     dictionary,
-                    &mut Answers::default(),
+                    &mut Executor::default(),
                 );
-                (found, counted.is_some_and(|counted| counted > 0))
+                (found, counted.and_then(Outcome::count).is_some_and(|counted| counted > 0))
             };
             // The first times make the indexes, and what a join goes through when it pays.
             (0..8).for_each(|_| assert!(ask().1));
@@ -423,9 +425,9 @@ fn a_first_answer_of_many_patterns_takes_room_for_a_part_of_each() {
             let (info, found) = allocations(|| {
                 let Planned { plan, parameters, .. } = &mut planned;
                 let question = asking(Asked::First(3), parameters, &|| false);
-                space.execute(plan, &question, &mut DictionaryReader::new(&terms), &mut Answers::default())
+                space.execute(plan, &question, &mut DictionaryReader::new(&terms), &mut Executor::default())
             });
-            assert_eq!(found, Some(3), "{patterns} {last}");
+            assert_eq!(found, Some(Outcome::Rows(3)), "{patterns} {last}");
             info.bytes_max
         };
         of_query("").max(of_query(&format!("(end $v{patterns})")))
@@ -469,6 +471,17 @@ fn many_answers_are_found_in_parts_and_all_of_them_whether_grouped_or_not() {
         }
     }
     assert!(grouped > 0);
+}
+
+/// The last pattern has rows enough to be grouped by, and none for the values that the first has found.
+#[test]
+fn answers_that_may_be_grouped_and_have_no_last_rows_are_none() {
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    let facts = (0..400).flat_map(|number| [format!("(a x{number} y{number})"), format!("(b z{number} w{number})")]);
+    space.add_many(&facts.map(|fact| atom(&fact)).collect::<Vec<_>>());
+    let mut planned = Planned::new(&atom("(, (a $x $y) (b $y $z))"), &terms);
+    (0..3).for_each(|_| assert!(!planned.check_grouped(&space, &terms, &[])));
 }
 
 /// Many answers so far lead to one value, which is counted once: copies, other spaces and changes are counted all the same.

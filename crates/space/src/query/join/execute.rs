@@ -5,10 +5,11 @@
 //! number of threads changes nothing but the time.
 
 use super::super::filter::Given;
+use super::super::unfinished::Unfinished;
 use super::super::view::View;
 use super::leapfrog::{Inputs, JoinPart, Wanted, run};
 use super::pattern::{JoinPattern, Sources};
-use super::prepared::{Ended, Join, Room};
+use super::prepared::{Join, Room};
 use crate::relation::Trie;
 use crate::term::Term;
 use std::panic::resume_unwind;
@@ -22,29 +23,29 @@ const COST_OF_THREADS_MIN_NS: f64 = 5_000_000.0;
 const RANGES_PER_THREAD: usize = 16;
 
 impl Join {
-    /// Adds its answers, in order; `None` if rows are not to be joined any more.
+    /// Adds its answers, in order, and gives how many there are.
     pub(in crate::query) fn execute(
         &self,
         view: View<'_>,
         given: Given<'_>,
         room: Room<'_>,
         should_stop: &dyn Fn() -> bool,
-    ) -> Option<Ended> {
+    ) -> Result<usize, Unfinished> {
         self.execute_on(self.threads(), view, given, room, should_stop)
     }
 
-    /// How many answers it has; `None` if rows are not to be joined any more.
+    /// How many answers it has.
     pub(in crate::query) fn count(
         &self,
         view: View<'_>,
         given: Given<'_>,
         after_each: &mut Vec<usize>,
         should_stop: &dyn Fn() -> bool,
-    ) -> Option<Ended> {
+    ) -> Result<usize, Unfinished> {
         self.count_on(self.threads(), view, given, after_each, should_stop)
     }
 
-    /// How many answers it has, counted on `threads` threads; `None` if rows are not to be joined any more.
+    /// How many answers it has, counted on `threads` threads.
     pub(super) fn count_on(
         &self,
         threads: usize,
@@ -52,13 +53,10 @@ impl Join {
         given: Given<'_>,
         after_each: &mut Vec<usize>,
         should_stop: &dyn Fn() -> bool,
-    ) -> Option<Ended> {
-        let found = match self.find(threads, view, (given, Wanted::Number), should_stop)? {
-            Ok(found) => found,
-            Err(ended) => return Some(ended),
-        };
+    ) -> Result<usize, Unfinished> {
+        let found = self.find(threads, view, (given, Wanted::Number), should_stop)?;
         *after_each = found.after_each;
-        Some(Ended::Answers(found.made))
+        Ok(found.made)
     }
 
     /// How many threads pay.
@@ -75,11 +73,8 @@ impl Join {
         given: Given<'_>,
         Room { answers, after_each, most }: Room<'_>,
         should_stop: &dyn Fn() -> bool,
-    ) -> Option<Ended> {
-        let found = match self.find(threads, view, (given, Wanted::Answers { most }), should_stop)? {
-            Ok(found) => found,
-            Err(ended) => return Some(ended),
-        };
+    ) -> Result<usize, Unfinished> {
+        let found = self.find(threads, view, (given, Wanted::Answers { most }), should_stop)?;
         let JoinPart { answers: mut found, order, made, after_each: counted } = found;
         order.sort(self.variables as usize, &mut found);
         if answers.is_empty() {
@@ -88,38 +83,38 @@ impl Join {
             answers.extend(found)
         }
         *after_each = counted;
-        Some(Ended::Answers(made))
+        Ok(made)
     }
 
-    /// Finds the answers, not yet in order, or counts them; an error says why it ended before the last.
+    /// Finds the answers, not yet in order, or counts them.
     fn find(
         &self,
         threads: usize,
         view: View<'_>,
         (given, wanted): (Given<'_>, Wanted),
         should_stop: &dyn Fn() -> bool,
-    ) -> Option<Result<JoinPart, Ended>> {
+    ) -> Result<JoinPart, Unfinished> {
         let sources: Vec<Sources<'_>> = self.patterns.iter().map(|pattern| pattern.sources(view)).collect();
         if !sources.iter().all(Sources::can_be_joined) {
-            return None;
+            return Err(Unfinished::NotRows);
         }
         let patterns = self.patterns.iter().zip(&self.columns).zip(&sources);
         let trie = |((pattern, columns), sources): ((&JoinPattern, &Vec<usize>), &Sources<'_>)| {
             if should_stop() { None } else { pattern.trie(columns, sources, view.terms, should_stop) }
         };
         let Some(tries) = patterns.map(trie).collect::<Option<Vec<Arc<Trie>>>>() else {
-            return Some(Err(Ended::Stopped));
+            return Err(Unfinished::Stopped);
         };
         let are_plain = sources.iter().all(Sources::are_plain) && tries.iter().all(|trie| trie.are_leaves_single());
         let inputs = Inputs { join: self, tries: &tries, sources: &sources, are_plain, given, view, wanted };
         if tries.iter().any(|trie| trie.len() == 0) {
-            return Some(Ok(JoinPart { after_each: Vec::new(), ..inputs.nothing() }));
+            return Ok(JoinPart { after_each: Vec::new(), ..inputs.nothing() });
         }
         let ranges = if threads > 1 { inputs.ranges(threads * RANGES_PER_THREAD) } else { Vec::new() };
-        Some(match ranges.len() {
+        match ranges.len() {
             0 | 1 => run(&inputs, None, should_stop),
             _ => run_on_threads(threads, &inputs, &ranges, should_stop),
-        })
+        }
     }
 }
 
@@ -146,9 +141,10 @@ fn run_on_threads(
     inputs: &Inputs<'_>,
     ranges: &[[Term; 2]],
     should_stop: &dyn Fn() -> bool,
-) -> Result<JoinPart, Ended> {
+) -> Result<JoinPart, Unfinished> {
     let (next, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let parts: Mutex<Vec<Result<JoinPart, Ended>>> = Mutex::new(ranges.iter().map(|_| Err(Ended::Stopped)).collect());
+    let parts: Mutex<Vec<Result<JoinPart, Unfinished>>> =
+        Mutex::new(ranges.iter().map(|_| Err(Unfinished::Stopped)).collect());
     let work = |should_stop: &dyn Fn() -> bool| {
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
@@ -170,16 +166,16 @@ fn run_on_threads(
         spawned.into_iter().for_each(|thread| thread.join().unwrap_or_else(|payload| resume_unwind(payload)));
     });
     let parts = parts.into_inner().expect(UNHARMED);
-    let too_many = parts.iter().any(|part| matches!(part, Err(Ended::TooMany)));
-    let all = parts.into_iter().reduce(joined).unwrap_or(Err(Ended::Stopped));
-    if too_many { Err(Ended::TooMany) } else { all }
+    let too_many = parts.iter().any(|part| matches!(part, Err(Unfinished::TooMany)));
+    let all = parts.into_iter().reduce(joined).unwrap_or(Err(Unfinished::Stopped));
+    if too_many { Err(Unfinished::TooMany) } else { all }
 }
 
 /// Why the lock is never poisoned.
 const UNHARMED: &str = "nothing panics while the parts of a join are locked";
 
 /// Two parts, of which the second follows the first.
-fn joined(first: Result<JoinPart, Ended>, second: Result<JoinPart, Ended>) -> Result<JoinPart, Ended> {
+fn joined(first: Result<JoinPart, Unfinished>, second: Result<JoinPart, Unfinished>) -> Result<JoinPart, Unfinished> {
     let (mut first, second) = (first?, second?);
     first.answers.extend(second.answers);
     first.order.append(second.order);

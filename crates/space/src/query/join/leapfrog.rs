@@ -13,10 +13,11 @@
 
 use super::super::filter::Given;
 use super::super::pattern::NO_TERM;
+use super::super::unfinished::Unfinished;
 use super::super::view::View;
 use super::house_order::HouseOrder;
 use super::pattern::Sources;
-use super::prepared::{Ended, Join};
+use super::prepared::Join;
 use crate::relation::{Bitmap, Level, Trie};
 use crate::term::Term;
 use std::ops::Range;
@@ -146,7 +147,7 @@ pub(super) fn run(
     inputs: &Inputs<'_>,
     within: Option<[Term; 2]>,
     should_stop: &dyn Fn() -> bool,
-) -> Result<JoinPart, Ended> {
+) -> Result<JoinPart, Unfinished> {
     let Inputs { join, tries, given: Given { parameters, .. }, .. } = *inputs;
     let mut nodes: Vec<Vec<Range<u32>>> = join.columns.iter().map(|own| vec![0..0; own.len() + 1]).collect();
     nodes.iter_mut().zip(tries).for_each(|(nodes, trie)| nodes[0] = trie.root());
@@ -169,8 +170,8 @@ pub(super) fn run(
     };
     match (running.bind(0), running.has_too_many()) {
         (true, _) => Ok(running.found),
-        (false, true) => Err(Ended::TooMany),
-        (false, false) => Err(Ended::Stopped),
+        (false, true) => Err(Unfinished::TooMany),
+        (false, false) => Err(Unfinished::Stopped),
     }
 }
 

@@ -19,5 +19,5 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-pub(super) use policy::{Chosen, JoinStrategy};
-pub(super) use prepared::{Ended, Room};
+pub(super) use policy::Chosen;
+pub(super) use prepared::Room;

@@ -9,10 +9,12 @@
 use super::super::filter::{Filter, Filters, Given};
 use super::super::loops::Loops;
 use super::super::made::Made;
+use super::super::strategy::{StepOf, Strategy};
+use super::super::unfinished::{ShouldStop, Unfinished};
 use super::super::view::View;
 use super::estimate::{self, PatternRows, SORT_TERM_NS};
 use super::pattern::JoinPattern;
-use super::prepared::{Ended, Join, Room};
+use super::prepared::{Join, Room};
 use super::reorder::Reordered;
 
 /// Another order of loops is to cost at most this share of that of the patterns as written.
@@ -31,8 +33,6 @@ pub(in crate::query) struct Chosen {
     join: Option<Join>,
     /// How many answers are expected so far after each step of the loops, and of the join.
     estimates: [Vec<f64>; 2],
-    /// Whether the last execution was a join.
-    has_joined: bool,
     /// Whether answers are only counted.
     counts: bool,
     /// Whether a join is taken to sort all it needs each time.
@@ -41,14 +41,6 @@ pub(in crate::query) struct Chosen {
     saved_ns: f64,
     /// What joins would have saved since the last sorting.
     saved_sum_ns: f64,
-}
-
-/// The way that was taken last, and how many answers were expected so far after each step.
-pub(in crate::query) enum JoinStrategy<'a> {
-    /// Loops over the patterns in an order, or as written.
-    Loops { order: Option<&'a [usize]>, estimates: &'a [f64] },
-    /// A join that binds variables in an order.
-    Join { order: &'a [u32], estimates: &'a [f64] },
 }
 
 /// How many rows of a length there are in one of the spaces.
@@ -72,7 +64,6 @@ impl Chosen {
             reordered: None,
             join: None,
             estimates: [Vec::new(), Vec::new()],
-            has_joined: false,
             counts,
             forgets_sorted,
             saved_ns: 0.0,
@@ -120,49 +111,67 @@ impl Chosen {
             })
     }
 
-    /// Adds the answers, in the order of the patterns as written; `None` if those are to be looped over.
+    /// How the rows that there are now are gone through. What joins would have saved is added up with each call.
+    pub(in crate::query) fn strategy(&mut self, view: View<'_>) -> Strategy {
+        if self.joins_now(view) { Strategy::Join } else { self.loops() }
+    }
+
+    /// How the patterns are looped over.
+    pub(in crate::query) fn loops(&self) -> Strategy {
+        if self.reordered.is_some() { Strategy::Reordered } else { Strategy::AsWritten }
+    }
+
+    /// Adds the answers, in the order of the patterns as written, by a join or by loops in another order.
     pub(in crate::query) fn execute(
-        &mut self,
-        view: View<'_>,
-        given: Given<'_>,
+        &self,
+        strategy: Strategy,
+        (view, given): (View<'_>, Given<'_>),
         room: Room<'_>,
-        should_stop: &dyn Fn() -> bool,
-    ) -> Option<Ended> {
-        self.has_joined = self.joins_now(view);
-        if self.has_joined
-            && let Some(join) = &self.join
-        {
-            return join.execute(view, given, room, should_stop);
+        should_stop: ShouldStop<'_>,
+    ) -> Result<usize, Unfinished> {
+        match (strategy, &self.join, &self.reordered) {
+            (Strategy::Join, Some(join), _) => join.execute(view, given, room, should_stop),
+            (Strategy::Reordered, _, Some(reordered)) => reordered.execute(view, given, room, should_stop),
+            _ => Err(Unfinished::NotRows),
         }
-        self.reordered.as_ref()?.execute(view, given, room, should_stop)
     }
 
-    /// How many answers there are, by a join; `None` if that does not pay.
+    /// How many answers there are, by a join.
     pub(in crate::query) fn count(
-        &mut self,
-        view: View<'_>,
-        given: Given<'_>,
+        &self,
+        (view, given): (View<'_>, Given<'_>),
         after_each: &mut Vec<usize>,
-        should_stop: &dyn Fn() -> bool,
-    ) -> Option<Ended> {
-        self.has_joined = self.joins_now(view);
-        self.join.as_ref().filter(|_| self.has_joined)?.count(view, given, after_each, should_stop)
+        should_stop: ShouldStop<'_>,
+    ) -> Result<usize, Unfinished> {
+        let join = self.join.as_ref().ok_or(Unfinished::NotRows)?;
+        join.count(view, given, after_each, should_stop)
     }
 
-    /// Loops over the patterns in the order that was chosen, to count the answers; `None` if that is the order in which they are written.
+    /// The patterns in another order, if there is one.
     pub(in crate::query) fn other_loops(&self) -> Option<Made<'_>> {
         self.reordered.as_ref().map(Reordered::made)
     }
 
-    /// The way that was taken last.
-    pub(in crate::query) fn last_way(&self) -> JoinStrategy<'_> {
+    /// What the steps of a strategy are about.
+    pub(in crate::query) fn steps(&self, strategy: Strategy) -> Option<Vec<StepOf>> {
+        match (strategy, &self.join, &self.reordered) {
+            (Strategy::Join, Some(join), _) => {
+                Some(join.order.iter().map(|&variable| StepOf::Variable(variable)).collect())
+            }
+            (Strategy::Reordered, _, Some(reordered)) => {
+                Some(reordered.order.iter().map(|&number| StepOf::Pattern(number)).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// How many answers are expected so far after each step of a strategy; nothing was expected of a first look.
+    pub(in crate::query) fn estimates(&self, strategy: Strategy) -> &[f64] {
         let [loops, joined] = &self.estimates;
-        match &self.join {
-            Some(join) if self.has_joined => JoinStrategy::Join { order: &join.order, estimates: joined },
-            _ => JoinStrategy::Loops {
-                order: self.reordered.as_ref().map(|reordered| &*reordered.order),
-                estimates: loops,
-            },
+        match strategy {
+            Strategy::Columns | Strategy::FirstLook => &[],
+            Strategy::AsWritten | Strategy::Reordered => loops,
+            Strategy::Join => joined,
         }
     }
 

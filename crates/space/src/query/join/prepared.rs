@@ -108,14 +108,3 @@ pub(in crate::query) struct Room<'a> {
     /// How many answers, or partial answers, are kept.
     pub(in crate::query) most: usize,
 }
-
-/// How a join ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::query) enum Ended {
-    /// It ended with this many answers.
-    Answers(usize),
-    /// The caller gave up.
-    Stopped,
-    /// There are more answers, or partial answers, than there is room for.
-    TooMany,
-}

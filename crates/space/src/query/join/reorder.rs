@@ -5,10 +5,11 @@ use super::super::loops::{LoopStep, Loops};
 use super::super::made::Made;
 use super::super::matching::{Match, matches};
 use super::super::pattern::{NO_TERM, Patterns};
+use super::super::unfinished::Unfinished;
 use super::super::usage::Usages;
 use super::super::view::View;
 use super::house_order::{HouseOrder, deciding};
-use super::prepared::{Ended, Room};
+use super::prepared::Room;
 use crate::relation::{Path, Relation};
 use crate::term::{Term, Terms};
 
@@ -59,16 +60,17 @@ impl Reordered {
         Made { loops: &self.loops, filters: &self.filters, usages: &self.usages }
     }
 
-    /// Adds the answers, in the order of the patterns as written; `None` if rows are not to be taken in another order any more.
+    /// Adds the answers, in the order of the patterns as written; gives how many there are.
     pub(super) fn execute(
         &self,
         view: View<'_>,
         given: Given<'_>,
         Room { answers, after_each, most }: Room<'_>,
         should_stop: &dyn Fn() -> bool,
-    ) -> Option<Ended> {
-        let asked: Vec<(Asked<'_>, u32)> =
-            self.loops.steps.iter().map(|step| self.asked(step, view, given.parameters)).collect::<Option<_>>()?;
+    ) -> Result<usize, Unfinished> {
+        let steps = self.loops.steps.iter();
+        let asked: Option<Vec<(Asked<'_>, u32)>> = steps.map(|step| self.asked(step, view, given.parameters)).collect();
+        let asked = asked.ok_or(Unfinished::NotRows)?;
         let are_plain =
             asked.iter().all(|(asked, _)| asked.len() < 2 && asked.iter().all(|(relation, _)| relation.is_plain()));
         let rows_of = |pattern: usize| asked[self.order.iter().position(|&number| number == pattern).unwrap_or(0)].1;
@@ -87,19 +89,15 @@ impl Reordered {
             };
             let place = Place { variables, width, ordinal: place.map(|place| variables + place), are_plain };
             let inputs = (given.parameters, view.terms, most);
-            found = match self.extend(&found, (step, asked), place, inputs, should_stop) {
-                Some(next) => next,
-                None => return Some(Ended::Stopped),
-            };
+            let next = self.extend(&found, (step, asked), place, inputs, should_stop);
+            found = next.ok_or(Unfinished::Stopped)?;
             if self.filters.has(number) {
                 let widths = [width, variables];
-                match self.filters.keep(number, (&mut found.cells, found.count), widths, (given, view), should_stop) {
-                    Some(kept) => found.count = kept,
-                    None => return Some(Ended::Stopped),
-                }
+                let answers = (&mut found.cells, found.count);
+                found.count = self.filters.keep(number, answers, widths, (given, view), should_stop)?;
             }
             if found.count > most {
-                return Some(Ended::TooMany);
+                return Err(Unfinished::TooMany);
             }
             after_each.push(found.count);
         }
@@ -109,7 +107,7 @@ impl Reordered {
             order.push(answer[variables..].iter().map(|ordinal| ordinal.number()));
         }
         order.sort(variables, answers);
-        Some(Ended::Answers(found.count))
+        Ok(found.count)
     }
 
     /// The relations that may have rows for a step, and how many ordinals there are; `None` if rows of one may be equal to others, or

@@ -2,17 +2,19 @@
 
 mod estimate;
 
-use super::super::execute::Answers;
+use super::super::executor::Executor;
 use super::super::filter::{Filter, FilterInputs, FilterPart, FilterValue, Filters, Given};
 use super::super::loops::Loops;
 use super::super::made::Made;
 use super::super::pattern::{PatternPart, Patterns};
+use super::super::question::Asked;
 use super::super::search::Search;
 use super::super::subquery::Subquery;
+use super::super::unfinished::Unfinished;
 use super::super::usage::Usages;
 use super::super::view::View;
 use super::pattern::JoinPattern;
-use super::prepared::{Ended, Join, Room};
+use super::prepared::{Join, Room};
 use super::reorder::Reordered;
 use crate::atom::Atom;
 use crate::contents::Contents;
@@ -130,7 +132,15 @@ fn any_spaces(random: &mut Random, names: usize, terms: &mut Terms, row: &mut Ve
     spaces
 }
 
-/// Compares answers with those of loops; says where the first difference is.
+/// What loops over the patterns as written find.
+fn find_within(view: View<'_>, given: Given<'_>, made: Made<'_>) -> (usize, Vec<Term>) {
+    let mut executor = Executor::default();
+    let count = executor.begin(view, (Asked::All, given), &|| false).find_within(made).expect("there is no budget");
+    let width = made.loops.variables();
+    let found = executor.answers().cells[..count * width].to_vec();
+    (count, found)
+}
+
 /// Room for any number of answers.
 fn everything<'a>(answers: &'a mut Vec<Term>, after_each: &'a mut Vec<usize>) -> Room<'a> {
     Room { answers, after_each, most: usize::MAX }
@@ -144,21 +154,23 @@ fn compare_parts(
     what: &dyn Fn() -> String,
 ) {
     for size in [1, 2, 7] {
-        let (mut search, mut answers) = (Search::beginning_with(size), Answers::default());
+        let (mut search, mut executor) = (Search::beginning_with(size), Executor::default());
+        let mut execution = executor.begin(view, (Asked::All, given), &|| false);
         let (mut count, mut found) = (0, Vec::new());
         while !search.is_over() {
             search.part = 1 + random.below(size);
-            answers.limit_rows((random.below(3) == 0).then(|| random.below(8)));
-            let made = view.advance(&mut search, made, given, &mut answers, &|| false).unwrap_or(0);
-            found.extend_from_slice(&answers.found[..made * answers.width]);
+            execution.rows_left = (random.below(3) == 0).then(|| random.below(8));
+            let made = execution.advance_search(&mut search, made).unwrap_or(0);
+            found.extend_from_slice(&execution.answers.cells[..made * execution.answers.width]);
             count += made;
         }
-        compare(Some(Ended::Answers(count)), &found, expected, &|| format!("{}, in parts of {size}", what()));
+        compare(Ok(count), &found, expected, &|| format!("{}, in parts of {size}", what()));
     }
 }
 
-fn compare(ended: Option<Ended>, found: &[Term], expected: &(usize, Vec<Term>), what: &dyn Fn() -> String) {
-    assert_eq!(ended, Some(Ended::Answers(expected.0)), "{}", what());
+/// Compares answers with those of loops; says where the first difference is.
+fn compare(ended: Result<usize, Unfinished>, found: &[Term], expected: &(usize, Vec<Term>), what: &dyn Fn() -> String) {
+    assert_eq!(ended, Ok(expected.0), "{}", what());
     let first = found.iter().zip(&expected.1).position(|(found, expected)| found != expected);
     assert_eq!(first, None, "{}", what());
     assert_eq!(found.len(), expected.1.len(), "{}", what());
@@ -179,12 +191,11 @@ fn compare_order(
     let (ended, found) = find(usize::MAX);
     compare(ended, &found, expected, what);
     if let Some(few) = expected.0.checked_sub(1) {
-        assert_eq!(find(few).0, Some(Ended::TooMany), "{}", what());
+        assert_eq!(find(few).0, Err(Unfinished::TooMany), "{}", what());
     }
-    let mut counting = Answers::default();
-    counting.count_only(true);
-    let counted = view.count_as_written(reordered.made(), given, &mut counting, &|| false);
-    assert_eq!(counted, Some(expected.0), "{}, counted", what());
+    let mut counting = Executor::default();
+    let counted = counting.begin(view, (Asked::Number, given), &|| false).count_as_written(reordered.made());
+    assert_eq!(counted, Ok(expected.0), "{}, counted", what());
 }
 
 #[test]
@@ -209,20 +220,9 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
             let mut loops = Loops::default();
             loops.patterns = patterns;
             assert!(loops.make());
-            let mut expected = Answers::default();
-            let count = view
-                .find_within(
-                    made(&loops, &Filters::default(), &Usages::default()),
-                    parameters[..].into(),
-                    &mut expected,
-                    &|| false,
-                )
-                .expect("there is no budget");
-            let mut terms_expected = std::mem::take(expected.terms());
-            if loops.patterns.variables == 0 {
-                terms_expected.clear();
-            }
-            let expected = (count, terms_expected);
+            let plain = (Filters::default(), Usages::default());
+            let expected = find_within(view, parameters[..].into(), made(&loops, &plain.0, &plain.1));
+            let count = expected.0;
             let parts = &loops.patterns.parts;
             with_answers += usize::from(count > 0);
             several_rows += usize::from(count > 20);
@@ -246,8 +246,7 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
                 let ended = join.execute_on(threads, view, parameters[..].into(), room, &|| false);
                 compare(ended, &found, &expected, &|| format!("seed {seed}: {parts:?} by {order:?} on {threads}"));
                 let counted = join.count_on(threads, view, parameters[..].into(), &mut Vec::new(), &|| false);
-                let expected = Some(Ended::Answers(expected.0));
-                assert_eq!(counted, expected, "seed {seed}: {parts:?} by {order:?} on {threads}, counted");
+                assert_eq!(counted, Ok(expected.0), "seed {seed}: {parts:?} by {order:?} on {threads}, counted");
             }
             joined += 1;
         }
@@ -273,15 +272,12 @@ fn a_join_that_is_given_up_has_no_answers() {
     let (view, mut found) = (View { spaces: &[&contents], others: &[], terms: &terms }, Vec::new());
     assert_eq!(
         join.execute(view, Given::nothing(), everything(&mut found, &mut Vec::new()), &|| true),
-        Some(Ended::Stopped)
+        Err(Unfinished::Stopped)
     );
     assert!(found.is_empty());
     let stopped = join.execute_on(8, view, Given::nothing(), everything(&mut found, &mut Vec::new()), &|| true);
-    assert_eq!((stopped, found.len()), (Some(Ended::Stopped), 0));
-    assert_eq!(
-        join.execute(view, Given::nothing(), everything(&mut found, &mut Vec::new()), &|| false),
-        Some(Ended::Answers(1_000_000))
-    );
+    assert_eq!((stopped, found.len()), (Err(Unfinished::Stopped), 0));
+    assert_eq!(join.execute(view, Given::nothing(), everything(&mut found, &mut Vec::new()), &|| false), Ok(1_000_000));
 }
 
 /// A test as a tree, and what drops an answer.
@@ -400,13 +396,9 @@ fn any_filter<'a>(
             start = end;
         }
         assert!(loops.make());
-        let found = view.find_within(
-            made(&loops, &Filters::default(), &Usages::default()),
-            parameters.into(),
-            &mut Answers::default(),
-            &|| false,
-        );
-        Some((found.expect("there is no budget") > 0) == drops)
+        let plain = (Filters::default(), Usages::default());
+        let (found, _) = find_within(view, parameters.into(), made(&loops, &plain.0, &plain.1));
+        Some((found > 0) == drops)
     };
     Some((filter, Box::new(has_answer)))
 }
@@ -439,7 +431,7 @@ fn filters_drop_what_is_certainly_dropped_wherever_they_are_made() {
 }
 
 /// Finds answers in some way.
-type Find<'a> = &'a dyn Fn(Given<'_>) -> (Option<Ended>, Vec<Term>);
+type Find<'a> = &'a dyn Fn(Given<'_>) -> (Result<usize, Unfinished>, Vec<Term>);
 
 /// Compares what each way finds with filters with what the oracles leave; how many answers are dropped, and how many are undecided.
 fn check_filters(
@@ -451,12 +443,10 @@ fn check_filters(
     let mut loops = Loops::default();
     loops.patterns = patterns.clone();
     assert!(loops.make());
-    let mut answers = Answers::default();
-    let all = view
-        .find_within(made(&loops, &Filters::default(), &Usages::default()), parameters.into(), &mut answers, &|| false)
-        .expect("there is no budget");
+    let plain = (Filters::default(), Usages::default());
+    let (all, found) = find_within(view, parameters.into(), made(&loops, &plain.0, &plain.1));
     let (mut expected, mut undecided) = (Vec::new(), 0);
-    for answer in answers.terms().chunks_exact(patterns.variables) {
+    for answer in found.chunks_exact(patterns.variables) {
         let atoms: Vec<Atom> = answer.iter().map(|&term| view.terms.atom(term).clone()).collect();
         let decided = oracles.iter().map(|oracle| oracle(&atoms, answer)).find(|decided| *decided != Some(false));
         undecided += usize::from(decided == Some(None));
@@ -481,11 +471,8 @@ fn check_filters(
     let given = Given { parameters, filters: &tests };
     compare_parts(random, (view, given, made(&loops, &of_loops, &usages)), &expected, &|| format!("{parts:?}"));
     check("as written", &|given| {
-        let mut answers = Answers::default();
-        let count = view
-            .find_within(made(&loops, &of_loops, &Usages::default()), given, &mut answers, &|| false)
-            .expect("there is no budget");
-        (Some(Ended::Answers(count)), std::mem::take(answers.terms()))
+        let (count, found) = find_within(view, given, made(&loops, &of_loops, &Usages::default()));
+        (Ok(count), found)
     });
     let reordered = Reordered::new(&loops.patterns, &filters, &random.shuffled(patterns.ends.len()));
     check("reordered", &|given| {
@@ -505,6 +492,6 @@ fn check_filters(
     }
     let inputs = inputs();
     let counted = join.count(view, Given { parameters, filters: &inputs }, &mut Vec::new(), &|| false);
-    assert_eq!(counted, Some(Ended::Answers(expected.0)), "{parts:?}, counted");
+    assert_eq!(counted, Ok(expected.0), "{parts:?}, counted");
     [all - expected.0, undecided]
 }

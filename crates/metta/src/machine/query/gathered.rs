@@ -8,14 +8,15 @@
 //!
 //! Results with variables, or to be evaluated, come to the collector one by one, by the code as it is written.
 
-use super::choices::{Choice, ChoiceKind, CollectorPurpose};
-use super::code::TemplatePart;
-use super::collected::CollectedResults;
-use super::queries::QueryRoom;
-use super::values::Values;
-use super::words::{EMPTY, TERM};
-use super::{Halt, Running};
-use region::{Ref, tag};
+use super::QueryRoom;
+use super::template::Template;
+use crate::machine::choices::{Choice, ChoiceKind, Choices, CollectorPurpose};
+use crate::machine::code::TemplatePart;
+use crate::machine::collected::CollectedResults;
+use crate::machine::values::Values;
+use crate::machine::words::{EMPTY, TERM};
+use crate::machine::{Halt, Running};
+use region::Ref;
 use space::Term;
 
 /// How many results are made between two looks at the limits.
@@ -119,30 +120,20 @@ impl<'a> Making<'a> {
 }
 
 impl Running<'_> {
-    /// The collector that the results of a query go to as they are, if they become a list.
-    pub(super) fn list_for_answers(&self, query: u32) -> Option<usize> {
-        let begun = self.m.code.queries[query as usize].gathering.as_ref()?.begun;
-        let level = self.m.slot(begun).payload() as usize;
-        match &self.m.choices.stack.get(level)?.kind {
-            ChoiceKind::Collector(collector) if collector.purpose == CollectorPurpose::List => Some(level),
-            _ => None,
-        }
-    }
-
     /// Makes the results of `count` answers, each of which comes to one, for the collector at a level.
     pub(super) fn gather_answers(
         &mut self,
         query: u32,
         count: usize,
-        room: &mut QueryRoom,
+        room: &QueryRoom,
         level: usize,
     ) -> Result<(), Halt> {
-        let sources = self.sources(query, room);
-        let width = self.m.code.queries[query as usize].fresh.len() + room.outer().len();
-        let mut results = self.take_results(level);
+        let mut template = Template::new(self, query, room);
+        let sources = template.sources();
+        let mut results = template.run.m.choices.take_results(level);
         results.values.reserve(count);
-        let made = self.make_results(&sources, (count, width), room, &mut results);
-        self.put_results(level, results);
+        let made = template.make_results(&sources, &mut results);
+        self.m.choices.put_results(level, results);
         made?;
         self.m.raise_floor();
         if self.m.is_crowded() {
@@ -151,19 +142,15 @@ impl Running<'_> {
         }
         self.fail()
     }
+}
 
-    fn make_results(
-        &mut self,
-        sources: &[Source],
-        (count, width): (usize, usize),
-        room: &mut QueryRoom,
-        results: &mut CollectedResults,
-    ) -> Result<(), Halt> {
-        let note = self.m.types.notes.normal();
-        let mut made = Making::new(&mut self.m.values, note, sources);
-        let Some(differing) = room.answers().grouped_variables() else {
+impl Template<'_, '_> {
+    fn make_results(&mut self, sources: &[Source], results: &mut CollectedResults) -> Result<(), Halt> {
+        let note = self.run.m.types.notes.normal();
+        let mut made = Making::new(&mut self.run.m.values, note, sources);
+        let Some(differing) = self.room.executor.answers().grouped_variables() else {
             let taken = made.taken(|_| true);
-            for (answer, terms) in room.answers_mut().terms().chunks_exact(width.max(1)).take(count).enumerate() {
+            for (answer, terms) in self.room.executor.answers().each().enumerate() {
                 made.look(answer)?;
                 made.take(&taken, terms)?;
                 results.push_value(made.result()?);
@@ -175,7 +162,7 @@ impl Running<'_> {
         let mut others = made.taken(|column| place(column).is_some());
         others.iter_mut().for_each(|(_, column)| *column = place(*column).unwrap_or_default());
         let mut answer = 0;
-        for group in room.answers().groups() {
+        for group in self.room.executor.answers().groups() {
             made.take(&common, group.common)?;
             for terms in group.others.chunks_exact(differing.len()) {
                 made.look(answer)?;
@@ -188,41 +175,42 @@ impl Running<'_> {
     }
 
     /// Where the parts of the template come from.
-    fn sources(&self, query: u32, room: &QueryRoom) -> Vec<Source> {
-        let asked = &self.m.code.queries[query as usize];
+    fn sources(&self) -> Vec<Source> {
+        let asked = &self.run.m.code.queries[self.query as usize];
         let gathering = asked.gathering.as_ref().expect("it is gathered");
         let source = |part: &TemplatePart| match *part {
             TemplatePart::Leaf(leaf) => Source::Value(leaf),
             TemplatePart::Expression(children) => Source::Expression(children as usize),
-            TemplatePart::Slot(slot) => match self.column_of(query, slot, room) {
+            TemplatePart::Slot(slot) => match self.column_of(slot) {
                 Some(column) => Source::Column(column),
                 None => {
-                    let value = self.m.values.heap.walk(self.m.read(slot));
-                    Source::Value(self.normal(value, 0).unwrap_or(value))
+                    let value = self.run.m.values.heap.walk(self.run.m.read(slot));
+                    Source::Value(self.run.normal(value, 0).unwrap_or(value))
                 }
             },
         };
         gathering.parts.iter().map(source).collect()
     }
+}
 
-    /// Whether each value of the template that no column holds is there as it is: no variable.
-    pub(super) fn is_bound_by_answers(&self, query: u32, room: &QueryRoom) -> bool {
-        let Some(template) = &self.m.code.queries[query as usize].template_data else { return false };
-        template.slots.iter().all(|&(slot, _)| {
-            self.column_of(query, slot, room).is_some()
-                || self.m.values.heap.walk(self.m.read(slot)).tag() != tag::VARIABLE
-        })
+impl Choices {
+    /// Whether a list is collected at a level.
+    pub(super) fn collects_list(&self, level: usize) -> bool {
+        match self.stack.get(level).map(|choice| &choice.kind) {
+            Some(ChoiceKind::Collector(collector)) => collector.purpose == CollectorPurpose::List,
+            _ => false,
+        }
     }
 
     fn take_results(&mut self, level: usize) -> CollectedResults {
-        match self.m.choices.stack.get_mut(level) {
+        match self.stack.get_mut(level) {
             Some(Choice { kind: ChoiceKind::Collector(collector), .. }) => std::mem::take(&mut collector.results),
             _ => unreachable!("it is a collector"),
         }
     }
 
     fn put_results(&mut self, level: usize, results: CollectedResults) {
-        if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.stack.get_mut(level) {
+        if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.stack.get_mut(level) {
             collector.results = results;
         }
     }

@@ -1,4 +1,4 @@
-//! Compiling the atoms that may match the pattern of a `match`; see [`super::candidate_code`].
+//! Compiling the atoms that may match the pattern of a `match`; see [`super::candidates`].
 //!
 //! 1. The pattern as it is written and an atom are gone through side by side. Where both say what must be there, that is
 //!    decided now. A slot of the pattern, and a variable of either, becomes a step.
@@ -8,14 +8,13 @@
 //!    name is the one that is left, and it is the same in all answers. Any other becomes what it faces, without a cell.
 //! 4. An atom with a space or a state inside is compared in another way: then there is no code.
 
-use super::Machine;
-use super::candidate_code::{
+use super::candidates::{
     CandidateAtom, CandidatePath, CandidateSwitch, Candidates, Filter, List, MatchStep, MatchedPart, NO_KEY,
     NewVariable, word_key,
 };
-use super::code::{Query, QueryPart, Slot};
-use super::values::Values;
-use super::words::{FALSE, INTEGER, TERM, TRUE, is_plain_word, shape_key, small};
+use crate::machine::code::{Query, QueryPart, Slot};
+use crate::machine::values::Values;
+use crate::machine::words::{FALSE, INTEGER, TERM, TRUE, is_plain_word, shape_key, small};
 use region::{Full, Ref};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{
@@ -49,34 +48,37 @@ impl From<Full> for NoCode {
     }
 }
 
-impl Machine {
-    /// Makes the code of a query for a space if that is worth it now.
-    pub(super) fn make_candidates(&mut self, query: u32, space: &SharedSpace) -> Result<Option<Rc<Candidates>>, Full> {
-        let asked = &mut self.code.queries[query as usize];
-        if asked.candidates.is_unfit {
+impl Query {
+    /// Makes its code for a space if that is worth it now.
+    pub(super) fn make_candidates(
+        &mut self,
+        values: &mut Values,
+        space: &SharedSpace,
+    ) -> Result<Option<Rc<Candidates>>, Full> {
+        if self.candidates.is_unfit {
             return Ok(None);
         }
-        let Some(most) = asked.candidates.due() else { return Ok(None) };
-        let Some(pattern) = pattern_of(asked, &self.values) else {
-            asked.candidates.is_unfit = true;
+        let Some(most) = self.candidates.due() else { return Ok(None) };
+        let Some(pattern) = pattern_of(self, values) else {
+            self.candidates.is_unfit = true;
             return Ok(None);
         };
         let version = SpaceVersion::of(space);
         let found = match space.candidates(&pattern, most) {
             Ok(found) => found,
             Err(TooMany(count)) => {
-                asked.candidates.is_in_vain(count);
+                self.candidates.is_in_vain(count);
                 return Ok(None);
             }
         };
-        match compile(asked, &mut self.values, &pattern, &found, version) {
+        match compile(self, values, &pattern, &found, version) {
             Ok(made) => {
                 let made = Rc::new(made);
-                asked.candidates.keep(&made, found.len());
+                self.candidates.keep(&made, found.len());
                 Ok(Some(made))
             }
             Err(NoCode::Unfit) => {
-                asked.candidates.is_in_vain(found.len());
+                self.candidates.is_in_vain(found.len());
                 Ok(None)
             }
             Err(NoCode::Full(full)) => Err(full),

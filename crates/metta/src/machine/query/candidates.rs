@@ -158,7 +158,7 @@ const DOUBLINGS_MAX: u32 = 16;
 /// The code for the atoms that a `match` finds, and when it is worth making it: where a space changes again and again between queries,
 /// it is made ever more rarely.
 #[derive(Default)]
-pub(super) struct CandidateCache {
+pub(in crate::machine) struct CandidateCache {
     pub(super) made: Option<Rc<Candidates>>,
     /// Whether the pattern is none of those for which code is made.
     pub(super) is_unfit: bool,
@@ -224,20 +224,20 @@ impl CandidateCache {
 }
 
 /// What is left of the candidates of a query, while they are tried.
-pub(super) struct CandidateTries {
+pub(in crate::machine) struct CandidateTries {
     pub(super) candidates: Rc<Candidates>,
     /// The next one, and the end of the list.
-    pub(super) next: u32,
-    pub(super) end: u32,
-    pub(super) inputs: Vec<Input>,
-    pub(super) return_point: u32,
+    pub(in crate::machine) next: u32,
+    pub(in crate::machine) end: u32,
+    pub(in crate::machine) inputs: Vec<Input>,
+    pub(in crate::machine) return_point: u32,
 }
 
 /// What the pattern holds in a slot, bindings followed, and its key.
 #[derive(Clone, Copy)]
-pub(super) struct Input {
-    pub(super) value: Ref,
-    pub(super) key: u64,
+pub(in crate::machine) struct Input {
+    pub(in crate::machine) value: Ref,
+    pub(in crate::machine) key: u64,
 }
 
 #[cfg(test)]

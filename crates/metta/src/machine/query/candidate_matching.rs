@@ -8,17 +8,17 @@
 //!
 //! If a slot holds a state or a space, there is more to matching than this: such a query is asked with an atom.
 
-use super::candidate_code::{
+use super::candidates::{
     CandidateSwitch, CandidateTries, Candidates, Input, List, MatchStep, MatchedPart, NO_KEY, NewVariable, word_key,
 };
-use super::choices::{Choice, ChoiceKind};
-use super::code::HEADER;
-use super::unify::Unified;
-use super::values::Values;
-use super::words::{
+use crate::machine::choices::{Choice, ChoiceKind};
+use crate::machine::code::HEADER;
+use crate::machine::unify::Unified;
+use crate::machine::values::Values;
+use crate::machine::words::{
     EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_plain_word, plain, shape_key, small, term_of,
 };
-use super::{Halt, Machine, Running};
+use crate::machine::{Halt, Machine, Running};
 use region::{Full, Ref, tag};
 use space::{Atom, Grounded, Met, Number, Term};
 use std::rc::Rc;
@@ -36,9 +36,11 @@ struct Siblings {
     length: usize,
 }
 
-/// Room for matching an atom.
+/// Room for matching atoms, kept from one query to the next.
 #[derive(Default)]
-pub(super) struct MatchRoom {
+pub(in crate::machine) struct MatchRoom {
+    /// Room for what slots hold.
+    spare: Vec<Vec<Input>>,
     /// What the variables of the atom stand for.
     own: Vec<Ref>,
     /// The expressions that are being compared, and those that are being built.
@@ -46,32 +48,40 @@ pub(super) struct MatchRoom {
     built: Vec<Siblings>,
 }
 
+impl MatchRoom {
+    fn spare(&mut self, mut inputs: Vec<Input>) {
+        if self.spare.len() < SPARE_MAX {
+            inputs.clear();
+            self.spare.push(inputs);
+        }
+    }
+}
+
 /// A match that is being tried.
-struct Try<'a> {
+struct Matcher<'a> {
+    m: &'a mut Machine,
     candidates: &'a Candidates,
     inputs: &'a [Input],
-    room: &'a mut MatchRoom,
+    room: MatchRoom,
 }
 
 impl Running<'_> {
-    /// Goes on with each atom that matches; `false` if the query is to be asked with an atom.
+    /// Goes on with each atom that matches what slots hold.
     pub(super) fn query_candidates(
         &mut self,
         candidates: Rc<Candidates>,
-        query: u32,
+        mut inputs: Vec<Input>,
         return_point: u32,
-    ) -> Result<bool, Halt> {
-        let Some(mut inputs) = self.m.read_inputs(query) else { return Ok(false) };
-        self.note_open(query, None);
-        self.m.make_new_variables(&candidates, &mut inputs)?;
-        let (from, end) = self.m.list_of(&candidates, &inputs);
+    ) -> Result<(), Halt> {
+        candidates.make_new_variables(&mut self.m.values, &mut inputs)?;
+        let (from, end) = candidates.list_for(&inputs, &self.m.values);
         let mut next = following(&candidates, &inputs, from, end);
         let trail = self.m.choices.trail.len();
         let (heap, foreign) = (self.m.values.heap.mark(&self.m.values.region), self.m.values.foreign.len());
         while next < end {
             let atom = candidates.listed[next as usize];
             next = following(&candidates, &inputs, next + 1, end);
-            if !self.try_candidate(&candidates, atom, &inputs)? {
+            if !self.m.try_candidate(&candidates, atom, &inputs)? {
                 continue;
             }
             if next < end {
@@ -81,19 +91,36 @@ impl Running<'_> {
                     ChoiceKind::Candidates(Box::new(CandidateTries { candidates, next, end, inputs, return_point }));
                 self.m.push_made(Choice { frame_base: base, end: top, top, trail, heap, foreign, kind });
             } else {
-                self.m.spare_inputs(inputs);
+                self.m.rooms.matching.spare(inputs);
             }
             self.m.frames.pc = self.m.code.return_points[return_point as usize].pc;
-            return Ok(true);
+            return Ok(());
         }
-        self.m.spare_inputs(inputs);
-        self.fail()?;
-        Ok(true)
+        self.m.rooms.matching.spare(inputs);
+        self.fail()
+    }
+}
+
+impl Machine {
+    /// What the slots of a pattern hold; `None` if a state or a space is in it.
+    pub(super) fn read_inputs(&mut self, query: u32) -> Option<Vec<Input>> {
+        let mut inputs = self.rooms.matching.spare.pop().unwrap_or_default();
+        let Self { code, frames, values, rooms, .. } = self;
+        let frame = &frames.stack[frames.base + HEADER..];
+        for &slot in &code.queries[query as usize].slots {
+            let value = values.heap.walk(Ref::from_bits(frame[usize::from(slot)]));
+            if !values.holds_no_state(value, &mut rooms.work) {
+                rooms.matching.spare(inputs);
+                return None;
+            }
+            inputs.push(Input { value, key: values.candidate_key(value) });
+        }
+        Some(inputs)
     }
 
     /// Goes on with the next atom that matches, of the choice on top; `false` if there is none, and the choice is gone.
-    pub(super) fn next_candidate(&mut self) -> Result<bool, Halt> {
-        let last = self.m.choices.stack.last_mut().expect("there is a choice");
+    pub(in crate::machine) fn next_candidate(&mut self) -> Result<bool, Halt> {
+        let last = self.choices.stack.last_mut().expect("there is a choice");
         let ChoiceKind::Candidates(tries) = &mut last.kind else { unreachable!("it is a choice of candidates") };
         let (candidates, return_point) = (Rc::clone(&tries.candidates), tries.return_point);
         // They are lent out while the atoms are tried.
@@ -103,177 +130,48 @@ impl Running<'_> {
             let atom = candidates.listed[next as usize];
             next = following(&candidates, &inputs, next + 1, end);
             if next == end {
-                self.m.pop_choice();
+                self.pop_choice();
             }
             if !self.try_candidate(&candidates, atom, &inputs)? {
                 continue;
             }
-            match self.m.choices.stack.last_mut().map(|choice| &mut choice.kind) {
+            match self.choices.stack.last_mut().map(|choice| &mut choice.kind) {
                 Some(ChoiceKind::Candidates(tries)) if next < end => (tries.inputs, tries.next) = (inputs, next),
-                _ => self.m.spare_inputs(inputs),
+                _ => self.rooms.matching.spare(inputs),
             }
-            self.m.frames.pc = self.m.code.return_points[return_point as usize].pc;
+            self.frames.pc = self.code.return_points[return_point as usize].pc;
             return Ok(true);
         }
-        self.m.spare_inputs(inputs);
+        self.rooms.matching.spare(inputs);
         Ok(false)
     }
 
     /// Matches an atom. If it does not match, nothing is bound, and the memory that it took is given back: nobody has seen that yet.
     fn try_candidate(&mut self, candidates: &Candidates, atom: u32, inputs: &[Input]) -> Result<bool, Halt> {
-        let trail = self.m.choices.trail.len();
-        let (heap, foreign) = (self.m.values.heap.mark(&self.m.values.region), self.m.values.foreign.len());
-        let mut room = self.m.rooms.matching.take().unwrap_or_default();
+        let trail = self.choices.trail.len();
+        let (heap, foreign) = (self.values.heap.mark(&self.values.region), self.values.foreign.len());
+        let mut room = std::mem::take(&mut self.rooms.matching);
         room.own.resize(candidates.variables, Ref::from_bits(0));
-        let matches = self.steps(atom, &mut Try { candidates, inputs, room: &mut room });
-        self.m.rooms.matching = Some(room);
+        let mut matcher = Matcher { m: self, candidates, inputs, room };
+        let matches = matcher.steps(atom);
+        self.rooms.matching = matcher.room;
         if let Ok(false) = matches {
-            self.m.undo_to(trail);
-            self.m.values.heap.rewind(&mut self.m.values.region, heap);
-            self.m.values.open_data.forget();
-            self.m.values.foreign.truncate(foreign);
+            self.undo_to(trail);
+            self.values.heap.rewind(&mut self.values.region, heap);
+            self.values.open_data.forget();
+            self.values.foreign.truncate(foreign);
         }
         matches
     }
-
-    fn steps(&mut self, atom: u32, tried: &mut Try<'_>) -> Result<bool, Halt> {
-        let code = &tried.candidates.atoms[atom as usize];
-        for step in &tried.candidates.steps[code.steps.start as usize..code.steps.end as usize] {
-            let matches = match *step {
-                MatchStep::SetShared { slot, input } => {
-                    self.m.set_slot(slot, tried.inputs[usize::from(input)].value);
-                    true
-                }
-                MatchStep::MatchInput { input, at } => {
-                    self.match_parts(tried.inputs[usize::from(input)].value, at as usize, tried)?
-                }
-                MatchStep::MatchNew { slot, at } => self.match_parts(self.m.slot(slot), at as usize, tried)?,
-                MatchStep::SetNew { slot, at } => {
-                    let (value, _) = self.m.build_parts(at as usize, tried)?;
-                    self.m.set_slot(slot, value);
-                    true
-                }
-                MatchStep::MatchOwn { own, at, is_first } => {
-                    let (value, _) = self.m.build_parts(at as usize, tried)?;
-                    if is_first {
-                        tried.room.own[usize::from(own)] = value;
-                        true
-                    } else {
-                        self.become_equal(value, tried.room.own[usize::from(own)])?
-                    }
-                }
-            };
-            if !matches {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn become_equal(&mut self, left: Ref, right: Ref) -> Result<bool, Halt> {
-        let unified = self.unify(left, right)?;
-        debug_assert!(unified != Unified::Custom, "no space is in what the slots hold, and none in the atom");
-        Ok(unified == Unified::Yes)
-    }
-
-    /// Compares a value with the parts from a place on.
-    fn match_parts(&mut self, value: Ref, mut at: usize, tried: &mut Try<'_>) -> Result<bool, Halt> {
-        let mut value = value;
-        tried.room.open.clear();
-        loop {
-            value = self.m.values.heap.walk(value);
-            at = match tried.candidates.parts[at] {
-                MatchedPart::First { own, .. } => {
-                    tried.room.own[usize::from(own)] = value;
-                    at + 1
-                }
-                MatchedPart::Word(word) if value == word => at + 1,
-                MatchedPart::Open { .. } | MatchedPart::Term { .. } if value.tag() == tag::VARIABLE => {
-                    match self.m.bind_parts(value, at, tried)? {
-                        Some(after) => after,
-                        None => return Ok(false),
-                    }
-                }
-                MatchedPart::Open { length, .. } => {
-                    let Some(expression) = self.m.expression_of_length(value, length as usize)? else {
-                        return Ok(false);
-                    };
-                    tried.room.open.push(Siblings { expression, next: 0, length: length as usize });
-                    at + 1
-                }
-                MatchedPart::Term { term, extent } if plain(value) == term => at + extent as usize,
-                MatchedPart::Term { .. } => {
-                    at += 1;
-                    continue;
-                }
-                part if self.match_leaf_part(value, part, tried)? => at + 1,
-                _ => return Ok(false),
-            };
-            loop {
-                let Some(siblings) = tried.room.open.last_mut() else { return Ok(true) };
-                if siblings.next < siblings.length {
-                    value = self.m.values.heap.child(siblings.expression, siblings.next);
-                    siblings.next += 1;
-                    break;
-                }
-                tried.room.open.pop();
-            }
-        }
-    }
-
-    /// Compares a value with a part that is no expression.
-    fn match_leaf_part(&mut self, value: Ref, part: MatchedPart, tried: &Try<'_>) -> Result<bool, Halt> {
-        match part {
-            MatchedPart::Word(word) if value.tag() == tag::VARIABLE => {
-                self.m.bind(value, word);
-                Ok(true)
-            }
-            MatchedPart::Word(word) => Ok(self.m.values.equal_leaves(value, word)),
-            MatchedPart::Value(place) => {
-                let known = &tried.candidates.values[place as usize];
-                if value.tag() == tag::VARIABLE {
-                    let made = self.m.values.grounded(known)?;
-                    self.m.bind(value, made);
-                    return Ok(true);
-                }
-                Ok(self.m.values.is_grounded(value, known))
-            }
-            MatchedPart::Again(own) => self.become_equal(value, tried.room.own[usize::from(own)]),
-            _ => unreachable!("what the pattern holds is built, and the rest was looked at before"),
-        }
-    }
 }
 
-impl Machine {
-    /// What the slots of a pattern hold; `None` if a state or a space is in it.
-    fn read_inputs(&mut self, query: u32) -> Option<Vec<Input>> {
-        let mut inputs = self.rooms.spare_inputs.pop().unwrap_or_default();
-        let Self { code, frames, values, rooms, .. } = self;
-        let frame = &frames.stack[frames.base + HEADER..];
-        for &slot in &code.queries[query as usize].slots {
-            let value = values.heap.walk(Ref::from_bits(frame[usize::from(slot)]));
-            if !values.holds_no_state(value, &mut rooms.work) {
-                self.spare_inputs(inputs);
-                return None;
-            }
-            inputs.push(Input { value, key: values.candidate_key(value) });
-        }
-        Some(inputs)
-    }
-
-    fn spare_inputs(&mut self, mut inputs: Vec<Input>) {
-        if self.rooms.spare_inputs.len() < SPARE_MAX {
-            inputs.clear();
-            self.rooms.spare_inputs.push(inputs);
-        }
-    }
-
+impl Candidates {
     /// The shortest list of atoms that has all those which may match.
-    fn list_of(&self, candidates: &Candidates, inputs: &[Input]) -> List {
-        let mut best = candidates.all;
-        for CandidateSwitch { path, cases, otherwise } in &candidates.switches {
+    fn list_for(&self, inputs: &[Input], values: &Values) -> List {
+        let mut best = self.all;
+        for CandidateSwitch { path, cases, otherwise } in &self.switches {
             let Input { value, key } = inputs[usize::from(path.input)];
-            let key = if path.children().is_empty() { key } else { self.values.key_at(value, path.children()) };
+            let key = if path.children().is_empty() { key } else { values.key_at(value, path.children()) };
             if key != NO_KEY {
                 let (from, end) = cases.get(&key).copied().unwrap_or(*otherwise);
                 if end - from < best.1 - best.0 {
@@ -288,50 +186,160 @@ impl Machine {
     }
 
     /// Makes the new variables of the pattern that answers share.
-    fn make_new_variables(&mut self, candidates: &Candidates, inputs: &mut Vec<Input>) -> Result<(), Full> {
-        inputs.resize(inputs.len() + candidates.cells.len(), Input { value: EMPTY, key: NO_KEY });
-        for &NewVariable { name, input, .. } in &candidates.cells {
-            inputs[usize::from(input)].value = match candidates.is_form {
-                true => self.values.make_form_variable(name)?,
-                false => self.values.heap.variable(&mut self.values.region, name)?,
+    fn make_new_variables(&self, values: &mut Values, inputs: &mut Vec<Input>) -> Result<(), Full> {
+        inputs.resize(inputs.len() + self.cells.len(), Input { value: EMPTY, key: NO_KEY });
+        for &NewVariable { name, input, .. } in &self.cells {
+            inputs[usize::from(input)].value = match self.is_form {
+                true => values.make_form_variable(name)?,
+                false => values.heap.variable(&mut values.region, name)?,
             };
         }
         Ok(())
+    }
+}
+
+impl Matcher<'_> {
+    fn steps(&mut self, atom: u32) -> Result<bool, Halt> {
+        let code = &self.candidates.atoms[atom as usize];
+        for step in &self.candidates.steps[code.steps.start as usize..code.steps.end as usize] {
+            let matches = match *step {
+                MatchStep::SetShared { slot, input } => {
+                    self.m.set_slot(slot, self.inputs[usize::from(input)].value);
+                    true
+                }
+                MatchStep::MatchInput { input, at } => {
+                    self.match_parts(self.inputs[usize::from(input)].value, at as usize)?
+                }
+                MatchStep::MatchNew { slot, at } => self.match_parts(self.m.slot(slot), at as usize)?,
+                MatchStep::SetNew { slot, at } => {
+                    let (value, _) = self.build_parts(at as usize)?;
+                    self.m.set_slot(slot, value);
+                    true
+                }
+                MatchStep::MatchOwn { own, at, is_first } => {
+                    let (value, _) = self.build_parts(at as usize)?;
+                    if is_first {
+                        self.room.own[usize::from(own)] = value;
+                        true
+                    } else {
+                        self.become_equal(value, self.room.own[usize::from(own)])?
+                    }
+                }
+            };
+            if !matches {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn become_equal(&mut self, left: Ref, right: Ref) -> Result<bool, Halt> {
+        let unified = self.m.unify(left, right)?;
+        debug_assert!(unified != Unified::Custom, "no space is in what the slots hold, and none in the atom");
+        Ok(unified == Unified::Yes)
+    }
+
+    /// Compares a value with the parts from a place on.
+    fn match_parts(&mut self, value: Ref, mut at: usize) -> Result<bool, Halt> {
+        let mut value = value;
+        self.room.open.clear();
+        loop {
+            value = self.m.values.heap.walk(value);
+            let part = self.candidates.parts[at];
+            at = match part {
+                MatchedPart::First { own, .. } => {
+                    self.room.own[usize::from(own)] = value;
+                    at + 1
+                }
+                MatchedPart::Word(word) if value == word => at + 1,
+                MatchedPart::Open { .. } | MatchedPart::Term { .. } if value.tag() == tag::VARIABLE => {
+                    match self.bind_parts(value, at)? {
+                        Some(after) => after,
+                        None => return Ok(false),
+                    }
+                }
+                MatchedPart::Open { length, .. } => {
+                    let Some(expression) = self.expression_of_length(value, length as usize)? else {
+                        return Ok(false);
+                    };
+                    self.room.open.push(Siblings { expression, next: 0, length: length as usize });
+                    at + 1
+                }
+                MatchedPart::Term { term, extent } if plain(value) == term => at + extent as usize,
+                MatchedPart::Term { .. } => {
+                    at += 1;
+                    continue;
+                }
+                part if self.match_leaf_part(value, part)? => at + 1,
+                _ => return Ok(false),
+            };
+            loop {
+                let Some(siblings) = self.room.open.last_mut() else { return Ok(true) };
+                if siblings.next < siblings.length {
+                    value = self.m.values.heap.child(siblings.expression, siblings.next);
+                    siblings.next += 1;
+                    break;
+                }
+                self.room.open.pop();
+            }
+        }
+    }
+
+    /// Compares a value with a part that is no expression.
+    fn match_leaf_part(&mut self, value: Ref, part: MatchedPart) -> Result<bool, Halt> {
+        match part {
+            MatchedPart::Word(word) if value.tag() == tag::VARIABLE => {
+                self.m.bind(value, word);
+                Ok(true)
+            }
+            MatchedPart::Word(word) => Ok(self.m.values.equal_leaves(value, word)),
+            MatchedPart::Value(place) => {
+                let known = &self.candidates.values[place as usize];
+                if value.tag() == tag::VARIABLE {
+                    let made = self.m.values.grounded(known)?;
+                    self.m.bind(value, made);
+                    return Ok(true);
+                }
+                Ok(self.m.values.is_grounded(value, known))
+            }
+            MatchedPart::Again(own) => self.become_equal(value, self.room.own[usize::from(own)]),
+            _ => unreachable!("what the pattern holds is built, and the rest was looked at before"),
+        }
     }
 
     /// A value as an expression of the heap, if it is one of `length` children.
     fn expression_of_length(&mut self, value: Ref, length: usize) -> Result<Option<Ref>, Full> {
         match value.tag() {
-            tag::EXPRESSION | tag::MARKED => Ok((self.values.heap.length(value) == length).then_some(value)),
-            TERM if self.values.term_shape(value, length as u32, None) => self.values.open_term(value).map(Some),
+            tag::EXPRESSION | tag::MARKED => Ok((self.m.values.heap.length(value) == length).then_some(value)),
+            TERM if self.m.values.term_shape(value, length as u32, None) => self.m.values.open_term(value).map(Some),
             _ => Ok(None),
         }
     }
 
     /// Binds an unbound variable to the expression that begins at a part; gives the place after it, or `None` if the variable is inside of it.
-    fn bind_parts(&mut self, variable: Ref, at: usize, tried: &mut Try<'_>) -> Result<Option<usize>, Full> {
-        let (MatchedPart::Open { extent, .. } | MatchedPart::Term { extent, .. }) = tried.candidates.parts[at] else {
+    fn bind_parts(&mut self, variable: Ref, at: usize) -> Result<Option<usize>, Full> {
+        let (MatchedPart::Open { extent, .. } | MatchedPart::Term { extent, .. }) = self.candidates.parts[at] else {
             unreachable!("an expression begins there")
         };
-        let (value, is_open) = self.build_parts(at, tried)?;
-        if is_open && self.occurs(variable, value) {
+        let (value, is_open) = self.build_parts(at)?;
+        if is_open && self.m.occurs(variable, value) {
             return Ok(None);
         }
-        self.bind(variable, value);
+        self.m.bind(variable, value);
         Ok(Some(at + extent as usize))
     }
 
     /// Builds what begins at a part; says too whether there is anything in it that was not made for it.
-    fn build_parts(&mut self, mut at: usize, tried: &mut Try<'_>) -> Result<(Ref, bool), Full> {
+    fn build_parts(&mut self, mut at: usize) -> Result<(Ref, bool), Full> {
         let mut is_open = false;
-        tried.room.built.clear();
+        self.room.built.clear();
         loop {
-            let mut made = match tried.candidates.parts[at] {
+            let mut made = match self.candidates.parts[at] {
                 MatchedPart::Word(word) => word,
-                MatchedPart::Value(place) => self.values.grounded(&tried.candidates.values[place as usize])?,
+                MatchedPart::Value(place) => self.m.values.grounded(&self.candidates.values[place as usize])?,
                 MatchedPart::First { own, name } => {
-                    let variable = self.values.variable(name)?;
-                    tried.room.own[usize::from(own)] = variable;
+                    let variable = self.m.values.variable(name)?;
+                    self.room.own[usize::from(own)] = variable;
                     variable
                 }
                 MatchedPart::Term { term, extent } => {
@@ -340,32 +348,32 @@ impl Machine {
                 }
                 MatchedPart::Open { length, .. } => {
                     let length = length as usize;
-                    let expression = self.values.heap.reserve(&mut self.values.region, length)?;
+                    let expression = self.m.values.heap.reserve(&mut self.m.values.region, length)?;
                     if length > 0 {
-                        tried.room.built.push(Siblings { expression, next: 0, length });
+                        self.room.built.push(Siblings { expression, next: 0, length });
                         at += 1;
                         continue;
                     }
                     expression
                 }
-                MatchedPart::Again(own) => tried.room.own[usize::from(own)],
-                MatchedPart::Input(input) => tried.inputs[usize::from(input)].value,
-                MatchedPart::New(slot) => self.slot(slot),
+                MatchedPart::Again(own) => self.room.own[usize::from(own)],
+                MatchedPart::Input(input) => self.inputs[usize::from(input)].value,
+                MatchedPart::New(slot) => self.m.slot(slot),
             };
             is_open |= matches!(
-                tried.candidates.parts[at],
+                self.candidates.parts[at],
                 MatchedPart::Again(_) | MatchedPart::Input(_) | MatchedPart::New(_)
             );
             at += 1;
             loop {
-                let Some(siblings) = tried.room.built.last_mut() else { return Ok((made, is_open)) };
-                self.values.heap.set_child(siblings.expression, siblings.next, made);
+                let Some(siblings) = self.room.built.last_mut() else { return Ok((made, is_open)) };
+                self.m.values.heap.set_child(siblings.expression, siblings.next, made);
                 siblings.next += 1;
                 if siblings.next < siblings.length {
                     break;
                 }
                 made = siblings.expression;
-                tried.room.built.pop();
+                self.room.built.pop();
             }
         }
     }
