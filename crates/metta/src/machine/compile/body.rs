@@ -1,4 +1,4 @@
-//! Bodies: values, calls and construction of data.
+//! What code is made of: values in slots, tests, places to go on at, calls and barriers.
 
 use super::origins::CallOrigin;
 use super::{Compiler, Dest, Errors, Fact, Label, Later};

@@ -1,8 +1,8 @@
-//! Data: expressions whose heads have no rules.
+//! Data: expressions whose heads have no rules ([`crate::machine::lower`] says how they are made).
 //!
 //! 1. Children that are calls are evaluated first, each into a slot.
-//! 2. If all children are leaves and variables, they are taken as they are, in the hope that each is its own result; where
-//!    one is not, code that is written later evaluates them one by one and does the same again.
+//! 2. If a child that is taken as it is turns out not to be its own result, code that is written later evaluates them one by one and
+//!    does the same again.
 //! 3. If the head has one function type, its arguments are evaluated to their types; if it needs more than that to know them, types
 //!    are looked at when the data is built ([`crate::machine::types`]).
 //! 4. In last place, data whose last child is a call becomes a hole of what the frame comes to, and the call takes the

@@ -1,4 +1,4 @@
-//! Special forms, arithmetic, and native functions in place.
+//! Parts of code that several forms share: results that are collected, barriers, and slots that stand in expressions.
 
 use super::{Compiler, Dest, Errors, Later};
 use crate::machine::code::{Instruction, Position, Slot, TypeId};

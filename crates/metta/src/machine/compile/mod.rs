@@ -2,12 +2,13 @@
 //!
 //! 1. The rules of a function are what a query for them finds, in its order, variable-headed ones included.
 //! 2. The head of a rule becomes matching instructions; the variables of its pattern are slots.
-//! 3. The body becomes code that leaves its value in a slot or, in tail position, returns it. An expression is compiled by
-//!    its head: special forms and arithmetic in place, functions as calls, what has no rules as construction of data.
+//! 3. The body is [lowered](super::lower) to [core](super::core), [passes](super::passes) rewrite that, and `emit` writes code that leaves
+//!    the value in a slot or, in tail position, returns it.
 //! 4. Where the meaning depends on what a slot holds (a number, say), a guard comes first; what does not meet it is evaluated
-//!    as it stands, without code.
-//! 5. Code after a call that may have changed types begins with a look at their number, for the same reason.
-//! 6. What goes beyond this is evaluated as it stands.
+//!    as it stands, by code that is written behind the rest. Code after a call that may have changed types begins with a look at
+//!    their number, for the same reason.
+//! 5. Forms that have no nodes of core yet are written from atoms: queries (`spaces`, `fused`, `filters`), loops (`lists`), minimal
+//!    MeTTa (`minimal`), and functions made for an expression (`made`, `library`, `wanted`).
 
 mod ahead;
 mod answers;
