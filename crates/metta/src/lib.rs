@@ -39,6 +39,7 @@ mod random;
 mod reader;
 mod record;
 mod refusal;
+mod rules;
 mod run;
 mod session;
 mod settings;

@@ -3,10 +3,10 @@
 //! A body is read from outside in. What a part finds is there for those inside it, so the parts of a rule stand from left to right as
 //! they are evaluated. A body with alternatives is several rules, in their order.
 
-use crate::lowering::{Comparison, Logic, Lowering};
+use crate::lowering::{Comparison, Logic, SpecialForm};
 use crate::names;
-use crate::operation::lowering_of;
 use crate::program::history::PAST_SERIALS;
+use crate::rules::{AskedRules, Match, Reading, Shape, has_no_result};
 use crate::stdlib::forms;
 use crate::types;
 use space::{
@@ -106,7 +106,8 @@ impl Reader<'_, '_> {
             return Err("the function has a declared type");
         }
         let (mut rules, mut is_total) = (Vec::new(), false);
-        let found = self.rules_of(name, arguments);
+        let asked = AskedRules::of(name, arguments, self.lookup.source);
+        let found = asked.all_in(self.lookup.space, self.lookup.source);
         if found.is_empty() {
             return Err("the function has no rules");
         }
@@ -124,27 +125,6 @@ impl Reader<'_, '_> {
         Ok(Predicate { arguments, result: None, is_total, rules })
     }
 
-    /// The rules of a function: for each its arguments and its body.
-    fn rules_of(&mut self, name: &Symbol, arguments: usize) -> Vec<(Vec<Atom>, Atom)> {
-        let source = &mut *self.lookup.source;
-        let asked: Vec<Variable> = (0..=arguments).map(|_| source.fresh(names::asked())).collect();
-        let variables = asked.iter().cloned().map(Atom::Variable);
-        let call = std::iter::once(Atom::Symbol(name.clone())).chain(variables.clone().take(arguments));
-        let call = Atom::expression(call.collect::<Vec<_>>());
-        let body = Atom::Variable(asked[arguments].clone());
-        let found = self.lookup.space.query(&Atom::expression([names::equal(), call, body]), source);
-        let value = |solution: &space::Solution, variable: &Variable| {
-            let bound = solution.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value.clone());
-            bound.unwrap_or_else(|| Atom::Variable(variable.clone()))
-        };
-        let rule = |solution: &space::Solution| {
-            let mut all: Vec<Atom> = asked.iter().map(|variable| value(solution, variable)).collect();
-            let body = all.pop().expect("there is a body");
-            (all, body)
-        };
-        found.iter().map(rule).collect()
-    }
-
     /// Reads what a body comes to: a rule for each alternative.
     fn body(&mut self, mut draft: Draft, body: &Atom, rules: &mut Vec<Rule>) -> Result<(), Why> {
         if draft.parts.len() > PARTS_MAX || rules.len() > RULES_MAX {
@@ -159,25 +139,29 @@ impl Reader<'_, '_> {
             rules.push(Rule { head: draft.head, parts, variables: draft.variables, fixed: Vec::new() });
             return Ok(());
         }
-        let Some([head, arguments @ ..]) = body.children() else { return Err("a body is not data") };
-        match (lowering_of(head), arguments) {
-            (Some(Lowering::Query), [space, query, template]) => {
+        let reading = Reading::of(body);
+        if reading.call.is_none() {
+            return Err("a body is not data");
+        }
+        match reading.shape {
+            Shape::Match(Match { space, query, template }) => {
                 let part = draft.query(space, query)?;
                 draft.parts.push(part);
                 self.body(draft, template, rules)
             }
-            (Some(Lowering::LetAll), [pairs, body]) => self.let_all(draft, pairs, body, rules),
-            (Some(Lowering::Superpose), [alternatives]) => {
-                let alternatives =
-                    alternatives.children().ok_or("the alternatives of superpose are not written out")?;
+            Shape::LetAll { pairs, body } => self.let_all(draft, pairs, body, rules),
+            Shape::Alternatives(list) => {
+                let alternatives = list.children().ok_or("the alternatives of superpose are not written out")?;
                 alternatives.iter().try_for_each(|body| self.body(draft.clone(), body, rules))
             }
-            (None, [test, yes, no]) if self.is_form(head, "if", 3) => self.choice(draft, test, [yes, no], rules),
-            (None, [pattern, value, body]) if self.is_form(head, "let", 3) => {
+            Shape::If { condition, ways } if self.is_of_library(reading.form) => {
+                self.choice(draft, condition, ways, rules)
+            }
+            Shape::Let { pattern, value, body } if self.is_of_library(reading.form) => {
                 self.bind(&mut draft, pattern, value)?;
                 self.body(draft, body, rules)
             }
-            (None, []) if self.is_form(head, "empty", 0) => Ok(()),
+            Shape::Nothing if self.is_of_library(reading.form) => Ok(()),
             _ => {
                 let result = self.value(&mut draft, body)?;
                 draft.head.push(result);
@@ -188,15 +172,14 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Whether a head is a form of the library that means what the library says.
-    fn is_form(&mut self, head: &Atom, name: &str, arguments: usize) -> bool {
+    /// Whether a form means what the library says.
+    fn is_of_library(&mut self, form: Option<&SpecialForm>) -> bool {
         let Lookup { space, library, source, .. } = &mut *self.lookup;
-        let parts = forms::special_form(name).map_or(&[][..], |form| form.parts);
-        let whole = (name, arguments);
-        let mut all = std::iter::once(&whole).chain(parts);
-        head.is_symbol(name)
-            && all
-                .all(|(part, arguments)| forms::means_what_the_library_says((space, library), source, part, *arguments))
+        let Some(form) = form else { return false };
+        let whole = (form.name, form.arity);
+        std::iter::once(&whole)
+            .chain(form.parts)
+            .all(|(part, arity)| forms::means_what_the_library_says((space, library), source, part, *arity))
     }
 
     fn let_all(&mut self, mut draft: Draft, pairs: &Atom, body: &Atom, rules: &mut Vec<Rule>) -> Result<(), Why> {
@@ -227,9 +210,7 @@ impl Reader<'_, '_> {
     /// `if`: a test is a part of the alternative that is chosen.
     fn choice(&mut self, draft: Draft, test: &Atom, ways: [&Atom; 2], rules: &mut Vec<Rule>) -> Result<(), Why> {
         for (body, wanted) in ways.into_iter().zip([true, false]) {
-            let is_nothing = body.is_symbol(names::EMPTY)
-                || body.children().is_some_and(|body| body.len() == 1 && body[0].is_symbol("empty"));
-            if !is_nothing {
+            if !has_no_result(body) {
                 let mut draft = draft.clone();
                 self.test(&mut draft, test, wanted)?;
                 self.body(draft, body, rules)?;
@@ -239,22 +220,22 @@ impl Reader<'_, '_> {
     }
 
     fn test(&mut self, draft: &mut Draft, test: &Atom, wanted: bool) -> Result<(), Why> {
-        let Some([head, arguments @ ..]) = test.children() else { return Err("a condition is not a comparison") };
-        match (lowering_of(head), arguments) {
-            (Some(Lowering::Comparison(comparison)), [left, right]) => {
-                let operands = [left, right].map(|operand| draft.operand(operand));
+        let reading = Reading::of(test);
+        match reading.shape {
+            Shape::Comparison(comparison, sides) => {
+                let operands = sides.map(|operand| draft.operand(operand));
                 let operands: Option<Vec<Operand>> = operands.into_iter().collect();
                 self.tests.push((comparison, wanted));
                 let operands = operands.ok_or("what is compared is an expression")?;
                 draft.parts.push(DraftPart::Test(self.tests.len() - 1, operands));
                 Ok(())
             }
-            (Some(Lowering::Logic(Logic::Not)), [inner]) => self.test(draft, inner, !wanted),
-            (Some(Lowering::Logic(Logic::And)), [left, right]) if wanted => {
+            Shape::Not(inner) => self.test(draft, inner, !wanted),
+            Shape::Logic(Logic::And, [left, right]) if wanted => {
                 self.test(draft, left, true)?;
                 self.test(draft, right, true)
             }
-            (None, [goal]) if self.is_form(head, "has-result", 1) => self.presence(draft, goal, wanted),
+            Shape::HasResult(goal) if self.is_of_library(reading.form) => self.presence(draft, goal, wanted),
             _ => Err("a condition is not a comparison"),
         }
     }
@@ -266,9 +247,7 @@ impl Reader<'_, '_> {
         }
         let mut inner = draft.clone();
         inner.parts.clear();
-        if let Some([head, space, query, template]) = goal.children()
-            && lowering_of(head) == Some(Lowering::Query)
-        {
+        if let Shape::Match(Match { space, query, template }) = Reading::of(goal).shape {
             let part = inner.query(space, query)?;
             inner.operand(template).ok_or("what a match under has-result comes to is an expression")?;
             inner.parts.push(part);
@@ -287,9 +266,7 @@ impl Reader<'_, '_> {
         if let Some(operand) = draft.operand(atom) {
             return Ok(operand);
         }
-        if let Some([head, space, query, template]) = atom.children()
-            && lowering_of(head) == Some(Lowering::Query)
-        {
+        if let Shape::Match(Match { space, query, template }) = Reading::of(atom).shape {
             let part = draft.query(space, query)?;
             draft.parts.push(part);
             return draft.operand(template).ok_or("what a match comes to is not data");

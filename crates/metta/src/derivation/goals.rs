@@ -1,8 +1,9 @@
 //! Goals, and what each is replaced by.
 
-use crate::lowering::{Comparison, Form, Logic, Lowering, Wanted};
+use crate::lowering::Comparison;
 use crate::names;
 use crate::operation::lowering_of;
+use crate::rules::{Match, Reading, Shape};
 use crate::stdlib::forms::special_form;
 use space::{Atom, Grounded, Number, SharedSpace, Variable, VariableSource, conjunction};
 use std::cmp::Ordering;
@@ -66,25 +67,22 @@ pub(super) fn alternatives(
         result: result.clone(),
         parent,
     };
-    let Some([head, arguments @ ..]) = expression.children() else {
+    let reading = Reading::of(expression);
+    let call = || Goal::Call { call: expression.clone(), result: result.clone(), parent };
+    let Some((_, arguments)) = reading.call else {
         let is_name = matches!(expression, Atom::Symbol(_));
-        let call = || Goal::Call { call: expression.clone(), result: result.clone(), parent };
         return Ok(vec![vec![if is_name { call() } else { same(expression) }]]);
     };
-    let form = head.as_symbol().and_then(special_form).filter(|form| form.arity == arguments.len());
-    match (form.map(|form| form.form), lowering_of(head), arguments) {
-        (Some(Form::Empty), ..) => Ok(Vec::new()),
-        (Some(Form::If), _, [condition, then, otherwise]) => Ok([(true, then), (false, otherwise)]
+    match reading.shape {
+        Shape::Nothing => Ok(Vec::new()),
+        Shape::If { condition, ways } => Ok([true, false]
             .into_iter()
-            .map(|(truth, branch)| {
-                vec![Goal::Test { condition: condition.clone(), truth, parent }, value(branch, result)]
-            })
+            .zip(ways)
+            .map(|(truth, way)| vec![Goal::Test { condition: condition.clone(), truth, parent }, value(way, result)])
             .collect()),
-        (Some(Form::Let), _, [pattern, argument, body]) => {
-            Ok(vec![vec![value(argument, pattern), value(body, result)]])
-        }
-        (Some(Form::Identity), _, [only]) => Ok(vec![vec![value(only, result)]]),
-        (_, Some(Lowering::LetAll), [pairs, body]) => {
+        Shape::Let { pattern, value: argument, body } => Ok(vec![vec![value(argument, pattern), value(body, result)]]),
+        Shape::Same(only) => Ok(vec![vec![value(only, result)]]),
+        Shape::LetAll { pairs, body } => {
             let pairs = pairs.children().unwrap_or_default().iter().map(|pair| match pair.children() {
                 Some([pattern, argument]) => Ok(value(argument, pattern)),
                 _ => Err(names::brief(expression)),
@@ -92,33 +90,31 @@ pub(super) fn alternatives(
             let goals: Result<Vec<Goal>, String> = pairs.chain([Ok(value(body, result))]).collect();
             Ok(vec![goals?])
         }
-        (_, Some(Lowering::Superpose), [choices]) => {
-            Ok(choices.children().unwrap_or_default().iter().map(|choice| vec![value(choice, result)]).collect())
+        Shape::Alternatives(list) => {
+            Ok(list.children().unwrap_or_default().iter().map(|choice| vec![value(choice, result)]).collect())
         }
-        (_, Some(Lowering::Query), [asked, pattern, body]) => {
-            let facts = facts_of(asked, pattern, parent, space)?;
+        Shape::Match(Match { space: asked, query, template }) => {
+            let facts = facts_of(asked, query, parent, space)?;
             // What the result must be narrows what is looked for.
-            let goals = if is_plain(body) {
-                std::iter::once(same(body)).chain(facts).collect()
+            let goals = if is_plain(template) {
+                std::iter::once(same(template)).chain(facts).collect()
             } else {
-                facts.into_iter().chain([value(body, result)]).collect()
+                facts.into_iter().chain([value(template, result)]).collect()
             };
             Ok(vec![goals])
         }
-        (_, Some(Lowering::Arithmetic(_) | Lowering::Comparison(_) | Lowering::Logic(_)), _) => {
-            match computed(expression) {
-                Some(found) => Ok(vec![vec![same(&found)]]),
-                None => with_arguments(expression, result, parent, source),
-            }
-        }
-        (Some(_), ..) | (None, Some(_), _) => Err(names::brief(expression)),
-        (None, None, _) => {
+        Shape::Call => {
             let called = |argument: &Atom| is_call(argument, space);
             if arguments.iter().any(called) {
                 return with_arguments(expression, result, parent, source);
             }
-            Ok(vec![vec![Goal::Call { call: expression.clone(), result: result.clone(), parent }]])
+            Ok(vec![vec![call()]])
         }
+        _ if reading.operation.is_some_and(|operation| operation.lowering().is_plain()) => match computed(expression) {
+            Some(found) => Ok(vec![vec![same(&found)]]),
+            None => with_arguments(expression, result, parent, source),
+        },
+        _ => Err(names::brief(expression)),
     }
 }
 
@@ -133,13 +129,11 @@ pub(super) fn alternatives_of_test(
         let is_so = found == Atom::Grounded(Grounded::Bool(truth));
         return Ok(if is_so { vec![Vec::new()] } else { Vec::new() });
     }
-    if let Some([Atom::Symbol(name), goal]) = condition.children()
-        && special_form(name.as_str()).is_some_and(|form| form.form == Form::Some(Wanted::Whether))
-        && let Some([head, asked, pattern, _]) = goal.children()
-        && lowering_of(head) == Some(Lowering::Query)
+    if let Shape::HasResult(goal) = Reading::of(condition).shape
+        && let Shape::Match(Match { space: asked, query, .. }) = Reading::of(goal).shape
     {
-        let facts = facts_of(asked, pattern, parent, space)?;
-        let absence = || Goal::Absence { query: pattern.clone(), parent };
+        let facts = facts_of(asked, query, parent, space)?;
+        let absence = || Goal::Absence { query: query.clone(), parent };
         return Ok(vec![if truth { facts } else { vec![absence()] }]);
     }
     let truth = Atom::Grounded(Grounded::Bool(truth));
@@ -199,7 +193,6 @@ fn is_call(argument: &Atom, space: &SharedSpace) -> bool {
 
 /// What an operation of numbers and truth values comes to, if all of its arguments are known.
 fn computed(expression: &Atom) -> Option<Atom> {
-    let [head, arguments @ ..] = expression.children()? else { return None };
     let number = |atom: &Atom| match atom {
         Atom::Grounded(Grounded::Number(number)) => Some(number.clone()),
         _ => None,
@@ -212,21 +205,21 @@ fn computed(expression: &Atom) -> Option<Atom> {
         },
     };
     let of_bool = |truth: bool| Some(Atom::Grounded(Grounded::Bool(truth)));
-    match (lowering_of(head)?, arguments) {
-        (Lowering::Arithmetic(arithmetic), [left, right]) => {
+    match Reading::of(expression).shape {
+        Shape::Arithmetic(arithmetic, [left, right]) => {
             let made: Number = arithmetic.operation()(&number(left)?, &number(right)?).ok()?;
             Some(Atom::Grounded(Grounded::Number(made)))
         }
-        (Lowering::Comparison(Comparison::Equal), [left, right]) => {
+        Shape::Comparison(Comparison::Equal, [left, right]) => {
             let are_known = [left, right].iter().all(|side| side.is_ground() && side.children().is_none());
             if are_known { of_bool(left == right) } else { None }
         }
-        (Lowering::Comparison(comparison), [left, right]) => {
+        Shape::Comparison(comparison, [left, right]) => {
             let order: Option<Ordering> = number(left)?.compare(&number(right)?);
             of_bool(order.is_some_and(comparison.holds()))
         }
-        (Lowering::Logic(Logic::Not), [only]) => of_bool(!truth(only)?),
-        (Lowering::Logic(logic), [left, right]) => of_bool(logic.truth()(truth(left)?, truth(right)?)),
+        Shape::Not(only) => of_bool(!truth(only)?),
+        Shape::Logic(logic, [left, right]) => of_bool(logic.truth()(truth(left)?, truth(right)?)),
         _ => None,
     }
 }

@@ -12,7 +12,8 @@ use super::{Alternative, BarrierKind, Choice, Collected, Evaluation, Rest, Work}
 use crate::datalog::Asked;
 use crate::environment::Stop;
 use crate::names;
-use crate::tables::{CallKey, CallState, RoundEnd};
+use crate::rules::AskedRules;
+use crate::tables::{Answer, Answers, CallKey, CallState, RoundEnd};
 use space::{Atom, SharedSpace, Solution, Variable};
 
 /// A tabled call that is being evaluated.
@@ -40,11 +41,8 @@ impl Evaluation<'_> {
             return false;
         }
         let source = self.session.program.variables();
-        let mut any = || Atom::Variable(source.fresh(names::asked()));
-        let open: Vec<Atom> = arguments.iter().map(|_| any()).collect();
-        let call = Atom::expression(std::iter::once(Atom::Symbol(name.clone())).chain(open).collect::<Vec<_>>());
-        let rule = Atom::expression([names::equal(), call, any()]);
-        !space.query(&rule, source).is_empty()
+        let asked = AskedRules::of(name, arguments.len(), source);
+        !space.query(&asked.rule, source).is_empty()
     }
 
     pub(super) fn tabled_call(&mut self, call: Call, target: Target) -> Option<Work> {
@@ -70,7 +68,7 @@ impl Evaluation<'_> {
             }
         }
         match asked {
-            CallState::Read(table) => self.give_answers(table, &asking.variables),
+            CallState::Read(answers) => self.give_answers(&answers, &asking.variables),
             CallState::Follow(table) if self.is_all_of_an_expression() => {
                 let barrier = self.barriers.pop().expect("there is an expression");
                 self.frame = barrier.parent;
@@ -79,8 +77,8 @@ impl Evaluation<'_> {
                 self.next_alternative()
             }
             CallState::Follow(table) => {
-                self.session.tables.leave(table);
-                self.give_answers(table, &asking.variables)
+                let answers = self.session.answers_so_far(table);
+                self.give_answers(&answers, &asking.variables)
             }
             CallState::Fill(_) => {
                 let call = Call { changed: true, is_reduct: false, ..call };
@@ -122,7 +120,7 @@ impl Evaluation<'_> {
             bound.map_or_else(|| Atom::Variable(variable.clone()), |(_, value)| value.clone())
         };
         let values = filling.variables.iter().map(value).collect();
-        if let Err(limit) = self.session.add_answer(values, result) {
+        if let Err(limit) = self.session.add_answer(Answer::new(result, values)) {
             self.stop = Some(Stop::Limit(limit));
         }
     }
@@ -138,16 +136,16 @@ impl Evaluation<'_> {
                 self.stop = Some(Stop::NotStratified(error));
                 None
             }
-            RoundEnd::Done(table) => {
+            RoundEnd::Done(answers) => {
                 let filling = self.filling.pop().expect("a call is being evaluated");
-                self.give_answers(table, &filling.variables)
+                self.give_answers(&answers, &filling.variables)
             }
         }
     }
 
     /// Each answer is a result.
-    fn give_answers(&mut self, table: usize, variables: &[Variable]) -> Option<Work> {
-        let answers = self.session.answers(table, variables);
+    fn give_answers(&mut self, answers: &Answers, variables: &[Variable]) -> Option<Work> {
+        let answers = answers.given(variables, self.session.program.variables());
         let alternative = |(solution, atom)| Alternative::new(solution, Work::Return(atom));
         self.fork(answers.into_iter().map(alternative).collect())
     }

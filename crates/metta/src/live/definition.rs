@@ -7,10 +7,9 @@
 
 use super::error::LiveError;
 use super::tests::{Tests, test};
-use crate::lowering::{Comparison, Form, Logic, Lowering, Wanted};
+use crate::lowering::Comparison;
 use crate::names;
-use crate::operation::lowering_of;
-use crate::stdlib::forms::special_form;
+use crate::rules::{Match, Reading, Shape, has_no_result};
 use space::{Atom, DeltaQuery, Grounded, SharedSpace, Variable, conjunction, distinct_parts, variables};
 
 /// A query to be kept up to date.
@@ -84,17 +83,16 @@ impl DefinitionShape {
         loop {
             if let Some((condition, is_kept, rest)) = tested(body) {
                 match existence(condition, is_kept) {
-                    Some((arguments, is_kept)) => absences.push((pattern_of(arguments, space)?.clone(), !is_kept)),
+                    Some((asked, is_kept)) => absences.push((pattern_of(asked, space)?.clone(), !is_kept)),
                     None => conditions.push((condition, is_kept)),
                 }
                 body = rest;
-            } else if let Some((arguments, rest)) = unless_any(body) {
-                absences.push((pattern_of(arguments, space)?.clone(), true));
+            } else if let Some((asked, rest)) = unless_any(body) {
+                absences.push((pattern_of(asked, space)?.clone(), true));
                 body = rest;
-            } else if let Some([_, _, rest]) = query_of(body) {
-                let arguments = query_of(body).unwrap_or_default();
-                patterns.extend_from_slice(patterns_of(pattern_of(arguments, space)?));
-                body = rest;
+            } else if let Some(asked) = query_of(body) {
+                patterns.extend_from_slice(patterns_of(pattern_of(asked, space)?));
+                body = asked.template;
             } else {
                 break;
             }
@@ -169,10 +167,7 @@ pub(super) fn patterns_of(pattern: &Atom) -> &[Atom] {
 
 /// A conditional one of whose branches has no result: the condition, the truth value that keeps a match, and the other branch.
 fn tested(template: &Atom) -> Option<(&Atom, bool, &Atom)> {
-    let [head, condition, then, otherwise] = template.children()? else { return None };
-    if form_of(head, 3) != Some(Form::If) {
-        return None;
-    }
+    let Shape::If { condition, ways: [then, otherwise] } = Reading::of(template).shape else { return None };
     match (has_no_result(then), has_no_result(otherwise)) {
         (false, true) => Some((condition, true, then)),
         (true, false) => Some((condition, false, otherwise)),
@@ -180,70 +175,53 @@ fn tested(template: &Atom) -> Option<(&Atom, bool, &Atom)> {
     }
 }
 
-fn has_no_result(atom: &Atom) -> bool {
-    let is_form = matches!(atom.children(), Some([head]) if form_of(head, 0) == Some(Form::Empty));
-    is_form || atom.is_symbol(names::EMPTY)
-}
-
-/// The special form that a head stands for with `arity` arguments.
-fn form_of(head: &Atom, arity: usize) -> Option<Form> {
-    let form = special_form(head.as_symbol()?)?;
-    (form.arity == arity).then_some(form.form)
-}
-
-/// A test whether a `match` has results: its arguments, and whether having them keeps an answer.
-fn existence(condition: &Atom, is_kept: bool) -> Option<(&[Atom], bool)> {
-    let [head, arguments @ ..] = condition.children()? else { return None };
-    match (lowering_of(head), arguments) {
-        (Some(Lowering::Logic(Logic::Not)), [only]) => existence(only, !is_kept),
-        (Some(Lowering::Comparison(Comparison::Equal)), [left, right]) => {
+/// A test whether a `match` has results: the `match`, and whether having them keeps an answer.
+fn existence(condition: &Atom, is_kept: bool) -> Option<(Match<'_>, bool)> {
+    match Reading::of(condition).shape {
+        Shape::Not(only) => existence(only, !is_kept),
+        Shape::Comparison(Comparison::Equal, [left, right]) => {
             let collapsed = match (left.children(), right.children()) {
                 (Some([]), _) => right,
                 (_, Some([])) => left,
                 _ => return None,
             };
-            Some((query_of(argument_of(collapsed, Form::Collapse)?)?, !is_kept))
+            let Shape::Collapse(goal) = Reading::of(collapsed).shape else { return None };
+            Some((query_of(goal)?, !is_kept))
         }
-        _ => Some((query_of(argument_of(condition, Form::Some(Wanted::Whether))?)?, is_kept)),
+        Shape::HasResult(goal) => Some((query_of(goal)?, is_kept)),
+        _ => None,
     }
 }
 
-/// The only argument of a special form.
-fn argument_of(atom: &Atom, form: Form) -> Option<&Atom> {
-    let [head, argument] = atom.children()? else { return None };
-    (form_of(head, 1) == Some(form)).then_some(argument)
-}
-
 /// What is asked, and what there is if that has no results: `(case (match …) ((Empty body)))`.
-fn unless_any(atom: &Atom) -> Option<(&[Atom], &Atom)> {
-    let [head, subject, branches] = atom.children()? else { return None };
+fn unless_any(atom: &Atom) -> Option<(Match<'_>, &Atom)> {
+    let Shape::Case { subject, branches } = Reading::of(atom).shape else { return None };
     let [branch] = branches.children()? else { return None };
     let [pattern, body] = branch.children()? else { return None };
-    let is_case = form_of(head, 2) == Some(Form::Case) && pattern.is_symbol(names::EMPTY);
-    if is_case { Some((query_of(subject)?, body)) } else { None }
+    if pattern.is_symbol(names::EMPTY) { Some((query_of(subject)?, body)) } else { None }
 }
 
 /// The arguments of a `match`.
-fn query_of(atom: &Atom) -> Option<&[Atom]> {
-    let [head, arguments @ ..] = atom.children()? else { return None };
-    (arguments.len() == 3 && lowering_of(head) == Some(Lowering::Query)).then_some(arguments)
+fn query_of(atom: &Atom) -> Option<Match<'_>> {
+    match Reading::of(atom).shape {
+        Shape::Match(asked) => Some(asked),
+        _ => None,
+    }
 }
 
 /// The pattern of a `match` that asks a space.
-fn pattern_of<'a>(arguments: &'a [Atom], space: &SharedSpace) -> Result<&'a Atom, LiveError> {
-    match arguments {
-        [Atom::Grounded(Grounded::Space(asked)), pattern, _] if asked.serial() == space.serial() => Ok(pattern),
-        [asked, ..] => Err(LiveError::OtherSpace { space: names::brief(asked) }),
-        [] => Err(LiveError::NoPattern),
+fn pattern_of<'a>(asked: Match<'a>, space: &SharedSpace) -> Result<&'a Atom, LiveError> {
+    match asked.space {
+        Atom::Grounded(Grounded::Space(other)) if other.serial() == space.serial() => Ok(asked.query),
+        other => Err(LiveError::OtherSpace { space: names::brief(other) }),
     }
 }
 
 /// Sees to it that nothing in a template would be evaluated, as far as the library goes.
 fn check_data(template: &Atom) -> Result<(), LiveError> {
     let is_evaluated = |part: &&Atom| {
-        let Some([head, arguments @ ..]) = part.children() else { return false };
-        let is_form = head.as_symbol().and_then(special_form).is_some_and(|form| form.arity == arguments.len());
-        is_form || lowering_of(head).is_some()
+        let reading = Reading::of(part);
+        reading.form.is_some() || reading.operation.is_some()
     };
     match distinct_parts(template).find(is_evaluated) {
         Some(part) => Err(LiveError::Evaluated { part: names::brief(part) }),

@@ -13,10 +13,11 @@ use crate::datalog::{Lookup, Recognized, leaf, recognize};
 use crate::lowering::Comparison;
 use crate::names;
 use crate::program::Program;
+use crate::rules::AskedRules;
 use crate::types;
 use space::{
-    Atom, Filter, FilterPart, Head, LiveDatalog, LiveDatalogStatistics, Refused, Rewrite, SharedSpace, SignedRows,
-    Solution, Symbol, Term, Variable, VariableSource, canonical, rewrite,
+    Atom, Filter, FilterPart, Head, LiveDatalog, LiveDatalogStatistics, Refused, SharedSpace, SignedRows, Symbol, Term,
+    Variable, VariableSource, canonical,
 };
 use std::cell::RefCell;
 
@@ -225,7 +226,10 @@ impl LiveRules {
         let known = RefCell::new(VariableSource::default());
         let has_rules = |name: &Symbol| {
             let mut source = known.borrow_mut();
-            (0..=ARGUMENTS_MAX).any(|arguments| !rules_named(&self.space, name, arguments, &mut source).is_empty())
+            (0..=ARGUMENTS_MAX).any(|arguments| {
+                let asked = AskedRules::of(name, arguments, &mut source);
+                !self.space.query(&asked.rule, &mut source).is_empty()
+            })
         };
         let mut lookup = Lookup { space: &self.space, library: &self.library, source, is_tabled: &has_rules };
         recognize(&mut lookup, &self.name, self.arguments.len())
@@ -243,8 +247,10 @@ impl LiveRules {
     fn rules_of(&self, functions: &[(Symbol, usize)], source: &mut VariableSource) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (name, arguments) in functions {
-            for rule in rules_named(&self.space, name, *arguments, source) {
-                canonical::key_naming(&rule, &mut bytes, |_| {});
+            let asked = AskedRules::of(name, *arguments, source);
+            for (mut rule, body) in asked.all_in(&self.space, source) {
+                rule.extend([Atom::Symbol(name.clone()), body]);
+                canonical::key_naming(&Atom::expression(rule), &mut bytes, |_| {});
             }
             for found in types::types_of(&self.space, &Atom::Symbol(name.clone()), source) {
                 canonical::key_naming(&found.atom, &mut bytes, |_| {});
@@ -266,24 +272,6 @@ impl Followed {
 /// A space and those that it imports.
 fn looked_at(space: &SharedSpace) -> Vec<SharedSpace> {
     std::iter::once(space.clone()).chain(space.imports()).collect()
-}
-
-/// The rules of a function with this number of arguments.
-fn rules_named(space: &SharedSpace, name: &Symbol, arguments: usize, source: &mut VariableSource) -> Vec<Atom> {
-    let asked: Vec<Variable> = (0..=arguments).map(|_| source.fresh(names::asked())).collect();
-    let mut variables = asked.iter().cloned().map(Atom::Variable);
-    let call: Vec<Atom> =
-        std::iter::once(Atom::Symbol(name.clone())).chain(variables.by_ref().take(arguments)).collect();
-    let rule: Vec<Atom> = [names::equal(), Atom::expression(call)].into_iter().chain(variables).collect();
-    let rule = Atom::expression(rule);
-    let solutions = space.query(&rule, source);
-    let value = |solution: &Solution, variable: &Variable| {
-        let bound = solution.iter().find(|(known, _)| known == variable);
-        bound.map_or(Rewrite::Keep, |(_, value)| Rewrite::Replace(value.clone()))
-    };
-    let put =
-        |solution: &Solution| rewrite(&rule, |variable| value(solution, variable)).unwrap_or_else(|| rule.clone());
-    solutions.iter().map(put).collect()
 }
 
 /// The heads of rules and of declared types.

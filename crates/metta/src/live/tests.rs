@@ -1,8 +1,9 @@
 //! Tests of a live query: comparisons, arithmetic and logic of the library around variables and constants.
 
 use super::error::LiveError;
-use crate::lowering::{Comparison, Logic, Lowering};
+use crate::lowering::Comparison;
 use crate::operation::lowering_of;
+use crate::rules::{Reading, Shape};
 use space::{Atom, Filter, FilterPart, Variable, passes};
 
 /// The tests that answers must pass, and the constants in them.
@@ -31,17 +32,20 @@ pub(super) fn test(condition: &Atom, is_kept: bool, bound: &[Variable], tests: &
 
 /// Puts down what comes to a truth value; `false` if it cannot be put down.
 fn put_truth(atom: &Atom, bound: &[Variable], parts: &mut Vec<FilterPart>, values: &mut Vec<Atom>) -> bool {
-    let Some([head, arguments @ ..]) = atom.children() else { return put_value(atom, bound, parts, values) };
-    let (are_put, part) = match (lowering_of(head), arguments) {
-        (Some(Lowering::Comparison(Comparison::Equal)), [left, right]) => {
-            (put_number(left, bound, parts, values) && put_number(right, bound, parts, values), FilterPart::Equal)
-        }
-        (Some(Lowering::Comparison(comparison)), [left, right]) => {
+    if atom.children().is_none_or(<[Atom]>::is_empty) {
+        return put_value(atom, bound, parts, values);
+    }
+    let (are_put, part) = match Reading::of(atom).shape {
+        Shape::Comparison(comparison, [left, right]) => {
             let are_put = put_number(left, bound, parts, values) && put_number(right, bound, parts, values);
-            (are_put, FilterPart::Compare(comparison.holds()))
+            let part = match comparison {
+                Comparison::Equal => FilterPart::Equal,
+                other => FilterPart::Compare(other.holds()),
+            };
+            (are_put, part)
         }
-        (Some(Lowering::Logic(Logic::Not)), [only]) => (put_truth(only, bound, parts, values), FilterPart::Not),
-        (Some(Lowering::Logic(logic)), [left, right]) => {
+        Shape::Not(only) => (put_truth(only, bound, parts, values), FilterPart::Not),
+        Shape::Logic(logic, [left, right]) => {
             let are_put = put_truth(left, bound, parts, values) && put_truth(right, bound, parts, values);
             (are_put, FilterPart::Logic(logic.truth()))
         }
@@ -53,8 +57,7 @@ fn put_truth(atom: &Atom, bound: &[Variable], parts: &mut Vec<FilterPart>, value
 
 /// Puts down what is compared: a number that is made of others, or a value.
 fn put_number(atom: &Atom, bound: &[Variable], parts: &mut Vec<FilterPart>, values: &mut Vec<Atom>) -> bool {
-    let Some([head, left, right]) = atom.children() else { return put_value(atom, bound, parts, values) };
-    let Some(Lowering::Arithmetic(arithmetic)) = lowering_of(head) else {
+    let Shape::Arithmetic(arithmetic, [left, right]) = Reading::of(atom).shape else {
         return put_value(atom, bound, parts, values);
     };
     let are_put = put_number(left, bound, parts, values) && put_number(right, bound, parts, values);

@@ -22,6 +22,7 @@ use super::values::{Scope, Values};
 use super::words::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_lasting, is_plain_word, is_small, raw, shape_key};
 use super::{Halt, Machine, Reason, Running};
 use crate::stdlib::forms::asks_for_absence;
+use crate::tables::Policy;
 use region::{Ref, tag};
 
 impl Machine {
@@ -420,8 +421,7 @@ impl Running<'_> {
                 let list = self.m.values.heap.expression(&mut self.m.values.region, results.values())?;
                 self.resume(return_point, list)?;
             }
-            CollectorPurpose::Table(function) => self.end_round(function, results)?,
-            CollectorPurpose::Memo(place) => self.end_remembering(place, results)?,
+            CollectorPurpose::Table(call) => self.end_filling(call, results)?,
             CollectorPurpose::Subjects { .. } if results.is_empty() => self.resume_raw(return_point, EMPTY),
             CollectorPurpose::Some { wanted, found, most } => {
                 return self.end_some(wanted, [found, most], results, return_point);
@@ -540,7 +540,9 @@ impl Running<'_> {
                 self.resume_raw(return_point, value);
                 return Ok(());
             }
-            CollectorPurpose::Table(_) if !self.m.is_error(value) => return self.found_answer(value),
+            CollectorPurpose::Table(call) if call.policy == Policy::Declared && !self.m.is_error(value) => {
+                return self.found_answer(value);
+            }
             CollectorPurpose::Some { .. } => return self.found_one(value, level),
             _ => {}
         }

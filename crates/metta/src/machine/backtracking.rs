@@ -98,7 +98,7 @@ impl Running<'_> {
         let Backtracking { level, site, .. } = std::mem::take(&mut self.m.choices.backtracking);
         self.m.code.wrong_assumptions.was_wrong(site);
         self.m.choices.stack.truncate(level + 1);
-        self.m.leave_memoised();
+        self.m.frames.stack_max -= self.m.choices.leave_fillings();
         let Some(Choice { top, kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.stack.last_mut() else {
             unreachable!("it is a collector")
         };

@@ -5,11 +5,11 @@ use super::code::Pc;
 use super::collected::CollectedResults;
 use super::noted_states::ChangedStates;
 use super::query::CandidateTries;
-use super::values::Scope;
+use super::tables::{Caller, FilledCall, Fillings};
 use crate::datalog::RowAnswers;
 use crate::lowering::Wanted;
 use region::{Mark, Ref};
-use space::{AnswerCursor, Variable};
+use space::AnswerCursor;
 use std::rc::Rc;
 
 /// The alternatives that are left, and what is needed to go back to them.
@@ -22,8 +22,8 @@ pub(super) struct Choices {
     pub(super) floor: MemoryFloor,
     pub(super) trying: Trying,
     pub(super) backtracking: Backtracking,
-    /// The tabled calls that are being evaluated.
-    pub(super) filling: Vec<Filling>,
+    /// The calls that are being evaluated and whose answers are kept.
+    pub(super) fillings: Fillings,
     pub(super) changed_states: ChangedStates,
 }
 
@@ -37,7 +37,7 @@ impl Choices {
             floor: MemoryFloor::at(heap),
             trying: Trying::nothing(heap),
             backtracking: Backtracking::default(),
-            filling: Vec::new(),
+            fillings: Fillings::default(),
             changed_states: ChangedStates::default(),
         }
     }
@@ -46,11 +46,30 @@ impl Choices {
     pub(super) fn reset(&mut self, heap: Mark) {
         self.stack.clear();
         self.trail.clear();
-        self.filling.clear();
+        self.fillings.leave_from(0);
         self.changed_states.clear();
         self.protected = 0;
         self.floor = MemoryFloor::at(heap);
         self.backtracking = Backtracking::default();
+    }
+}
+
+impl Choices {
+    /// How many tabled calls are in progress below the innermost part of the evaluation that asks for all results: with this depth of all calls
+    /// in progress, and this floor where nothing here asks.
+    pub(super) fn asks_all_above(&self, depth: usize, floor: usize) -> usize {
+        let innermost = self.stack.iter().rev().find_map(|choice| match choice.kind.purpose()? {
+            CollectorPurpose::Table(call) => self.fillings.asks_all_above(call),
+            purpose => purpose.asks_for_all().then_some(depth),
+        });
+        innermost.unwrap_or(floor)
+    }
+
+    /// Choices were taken away: calls are not evaluated any more whose collectors were among them. Gives the words of the stack that they took
+    /// and that were not counted.
+    pub(super) fn leave_fillings(&mut self) -> usize {
+        let is_of_call = |choice: &&Choice| matches!(choice.kind.purpose(), Some(CollectorPurpose::Table(_)));
+        self.fillings.leave_but(|| self.stack.iter().filter(is_of_call).count())
     }
 }
 
@@ -89,6 +108,16 @@ pub(super) enum ChoiceKind {
     TableRows(Box<TableRows>),
     /// The end of an expression's alternatives.
     Collector(Box<Collector>),
+}
+
+impl ChoiceKind {
+    /// What results are collected for, if it collects some.
+    fn purpose(&self) -> Option<CollectorPurpose> {
+        match self {
+            Self::Collector(collector) => Some(collector.purpose),
+            _ => None,
+        }
+    }
 }
 
 /// Where results go.
@@ -135,10 +164,8 @@ pub(super) enum CollectorPurpose {
     Transaction(usize),
     /// Some of them are wanted: `found` of them were found, and `most` are asked for.
     Some { wanted: Wanted, found: usize, most: usize },
-    /// They are errors of a call of this function, whose other results are answers already.
-    Table(u32),
-    /// They are those of a call whose results are remembered, at this place among those in progress.
-    Memo(usize),
+    /// They are those of a call whose answers are kept, or its errors if the others are answers already.
+    Table(FilledCall),
 }
 
 impl CollectorPurpose {
@@ -147,32 +174,7 @@ impl CollectorPurpose {
         match self {
             Self::List | Self::Transaction(_) | Self::Some { .. } => true,
             Self::Subjects { asks_for_absence } => asks_for_absence,
-            Self::Expression | Self::Table(_) | Self::Memo(_) => false,
-        }
-    }
-}
-
-impl Choices {
-    /// How many tabled calls are in progress below the innermost part of the evaluation that asks for all results: with this depth of all calls
-    /// in progress, and this floor where nothing here asks.
-    pub(super) fn asks_all_above(&self, depth: usize, floor: usize) -> usize {
-        let innermost = self.stack.iter().rev().find_map(|choice| match &choice.kind {
-            ChoiceKind::Collector(collector) if collector.purpose.asks_for_all() => Some(depth),
-            ChoiceKind::Collector(collector) if matches!(collector.purpose, CollectorPurpose::Table(_)) => {
-                self.filling.last().map(|filling| filling.asks_all_above)
-            }
-            _ => None,
-        });
-        innermost.unwrap_or(floor)
-    }
-}
-
-impl Choice {
-    /// Whether it collects the results of a call that are to be remembered.
-    pub(super) fn is_of_memo(&self) -> bool {
-        match &self.kind {
-            ChoiceKind::Collector(collector) => matches!(collector.purpose, CollectorPurpose::Memo(_)),
-            _ => false,
+            Self::Expression | Self::Table(_) => false,
         }
     }
 }
@@ -223,31 +225,6 @@ pub(super) struct TableRows {
     pub(super) next: usize,
     /// The variables of the call.
     pub(super) cells: Vec<Ref>,
-}
-
-/// A tabled call that is being evaluated.
-pub(super) struct Filling {
-    pub(super) caller: Caller,
-    /// See [`Choices::asks_all_above`], as it was when the evaluation began.
-    pub(super) asks_all_above: usize,
-}
-
-/// The variables of a call, and where they are.
-pub(super) struct Caller {
-    pub(super) variables: Vec<Variable>,
-    pub(super) cells: Vec<Ref>,
-}
-
-impl Caller {
-    /// Those of the variables that the call has.
-    pub(super) fn new(variables: Vec<Variable>, scope: &Scope) -> Self {
-        let cells: Vec<Ref> = variables.iter().map_while(|variable| scope.get(variable).copied()).collect();
-        Self { variables, cells }
-    }
-
-    pub(super) fn scope(&self) -> Scope {
-        self.variables.iter().cloned().zip(self.cells.iter().copied()).collect()
-    }
 }
 
 /// What a rule that is being tried needs to know.

@@ -12,6 +12,7 @@ use super::query::CandidateCache;
 use super::rule_index::RuleIndex;
 use super::types::kept_types::TypedData;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
+use crate::tables::Policy;
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
 use space::{Atom, ChangeCounts, Filter, KeptPlan, SharedSpace, Symbol, Variable};
@@ -485,7 +486,7 @@ pub(super) enum QueryPart {
     New(u32),
 }
 
-/// What stands beside the code of a function that is tabled, or whose results are remembered.
+/// What stands beside the code of a function whose calls are remembered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tabled {
     /// Its code.
@@ -628,10 +629,8 @@ pub(super) enum Kind {
     Group(u32),
     /// More rules than are compiled at once: what is entered depends on the arguments.
     Indexed(u32),
-    /// Entered through its tables.
-    Tabled,
-    /// Entered through the memo.
-    Memoised,
+    /// Its calls are remembered.
+    Tabled(Policy),
     /// Several rules that one argument tells apart.
     Exclusive(u32),
     /// Well typed: what is called depends on the arguments.
@@ -784,7 +783,7 @@ pub(super) struct Code {
     pub(super) maybes: FxHashMap<Pc, ArgumentOrigin>,
     /// The functions that have no rules but were made for an expression.
     pub(super) made: FxHashMap<u32, Rc<SyntheticFunction>>,
-    /// What stands beside the code of functions that are tabled or remembered.
+    /// What stands beside the code of functions whose calls are remembered.
     pub(super) tabled: FxHashMap<u32, Tabled>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
     pub(super) spaces: FxHashMap<Pc, Pc>,
@@ -802,7 +801,7 @@ pub(super) struct Code {
     /// How often atoms of each class were added to what is watched, or removed.
     pub(super) class_counts: [u64; space::CLASSES],
     pub(super) wrong_assumptions: WrongAssumptions,
-    /// Whether the results of pure functions are remembered.
+    /// Whether the machine remembers calls by itself.
     pub(super) memoises: bool,
     /// The version of the names of tabled functions that code was made for.
     pub(super) tabling: u32,

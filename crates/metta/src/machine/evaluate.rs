@@ -19,6 +19,7 @@ use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMB
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::operation::Operation;
+use crate::tables::Policy;
 use region::{Full, Ref, tag};
 use space::Atom;
 
@@ -484,7 +485,7 @@ impl Running<'_> {
         }
         let type_atom = self.types().type_atom(type_id);
         // The table of a tabled function is filled here.
-        let is_tabled = matches!(kind, Kind::Tabled);
+        let is_tabled = matches!(kind, Kind::Tabled(Policy::Declared));
         self.interpret(call, Destination::Frame, |atom| {
             if is_tabled { Task::Untabled(atom, type_atom) } else { Task::Call(atom, type_atom, changed) }
         })

@@ -92,9 +92,7 @@ impl Code {
         self.tabled.retain(|function, tabled| *function < count && tabled.return_point < end.return_points);
         for (index, function) in self.functions.iter_mut().enumerate() {
             let is_lost = match function.kind {
-                Kind::Tabled | Kind::Memoised => {
-                    self.tabled.get(&(index as u32)).is_none_or(|tabled| is_lost(tabled.body, &end))
-                }
+                Kind::Tabled(_) => self.tabled.get(&(index as u32)).is_none_or(|tabled| is_lost(tabled.body, &end)),
                 kind => is_lost(kind, &end),
             };
             if is_lost {
@@ -112,7 +110,7 @@ fn is_lost(kind: Kind, end: &End) -> bool {
         Kind::Exclusive(exclusive) => exclusive >= end.exclusives,
         Kind::Guarded(guarded) => guarded >= end.guarded,
         Kind::Indexed(index) => index >= end.indexes,
-        Kind::Stale | Kind::Constructor | Kind::Interpreted | Kind::Tabled | Kind::Memoised => false,
+        Kind::Stale | Kind::Constructor | Kind::Interpreted | Kind::Tabled(_) => false,
     }
 }
 

@@ -15,12 +15,12 @@
 //! Cost: linear in what survives and in the stack.
 
 use super::begun_again::{Restart, restart_of_frame};
-use super::choices::Filling;
 use super::choices::NONE;
 use super::choices::{Choice, ChoiceKind, Destination};
 use super::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
 use super::collected::CollectedResults;
 use super::evaluate;
+use super::tables::Fillings;
 use super::values::Values;
 use super::words::{EMPTY, FOREIGN, INTEGER, NAMED, bytes_of};
 use super::{Halt, Machine, Reason, Running};
@@ -274,7 +274,7 @@ impl Machine {
         let mut walk = Walk { copying, code: &self.code, stack: &mut self.frames.stack, seen, restarts: Vec::new() };
         let mut bound = walk.unbind(&self.choices.trail);
         let mut walked = walk.results(results);
-        walked = walked.and_then(|()| walk.fillings(&mut self.choices.filling));
+        walked = walked.and_then(|()| walk.fillings(&mut self.choices.fillings));
         walked = walked.and_then(|()| walk.all(&mut self.choices.stack, &mut bound, self.frames.base, arguments));
         // If there was no room for all, they are bound again all the same.
         walk.bind(&mut bound, usize::MAX)?;
@@ -309,8 +309,8 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
     }
 
     /// The variables of calls whose tables are being filled: they are as old as every choice from then on.
-    fn fillings(&mut self, filling: &mut [Filling]) -> Result<(), Full> {
-        for cell in filling.iter_mut().flat_map(|filling| &mut filling.caller.cells) {
+    fn fillings(&mut self, fillings: &mut Fillings) -> Result<(), Full> {
+        for cell in fillings.cells_mut() {
             *cell = self.copying.root(*cell)?;
         }
         self.copying.scan()

@@ -49,8 +49,6 @@ mod interpreted;
 mod kept;
 mod lists;
 mod lower;
-mod memo;
-mod memoised;
 mod minimal;
 mod native;
 mod nested_data;
@@ -64,7 +62,6 @@ mod operations;
 mod passes;
 mod pieces;
 mod profiling;
-mod purity;
 mod query;
 mod results;
 mod rule_cache;
@@ -75,7 +72,7 @@ mod spaces_met;
 mod special;
 mod states;
 mod substitute;
-mod tabled;
+mod tables;
 mod terms;
 mod transactions;
 mod trmc;
@@ -92,6 +89,7 @@ use crate::evaluate::{Answer, Evaluate};
 use crate::limits::{LimitReached, Watch};
 use crate::names;
 use crate::session::{Session, Statistics};
+use crate::tables::AutomaticTables;
 pub(crate) use changing::{classify, is_word_of_code};
 use choices::Choices;
 pub(crate) use classes::{FACT, classify_head};
@@ -103,7 +101,6 @@ use frames::Frames;
 pub use frozen::FrozenResults;
 use halt::{Halt, Reason};
 use interpreted::Interpreted;
-use memo::Memo;
 use noted_states::{ChangedStates, Outer};
 pub use passes::{Pass, Passes};
 use region::{FreezeError, Full, Ref};
@@ -130,7 +127,7 @@ pub(crate) struct Machine {
     types: Types,
     rule_cache: RuleCache,
     counters: Counters,
-    memo: Memo,
+    automatic: AutomaticTables,
     cons_holes: ConsHoles,
     rooms: Rooms,
 }
@@ -257,9 +254,9 @@ impl Machine {
             found_same: normal_calls::SameTerms::new(),
         };
         let counters = Counters { fuel: 1, ..Counters::default() };
-        let (choices, memo) = (Choices::new(heap), Memo::default());
+        let (choices, automatic) = (Choices::new(heap), AutomaticTables::default());
         let cons_holes = ConsHoles::new(values.symbol(&ConsHoles::symbol()));
-        Ok(Self { values, code, frames, choices, types, rule_cache, counters, memo, cons_holes, rooms })
+        Ok(Self { values, code, frames, choices, types, rule_cache, counters, automatic, cons_holes, rooms })
     }
 
     /// Forgets the evaluation before.
@@ -290,10 +287,10 @@ impl Machine {
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
         let heap = self.values.heap.statistics();
-        let (memo, functions) = self.memo.take_counts();
-        counts.memo_hits += memo.hits;
-        counts.memo_misses += memo.misses;
-        counts.memo_entries_max = counts.memo_entries_max.max(memo.entries_max);
+        let (automatic, functions) = self.automatic.take_counts();
+        counts.memo_hits += automatic.hits;
+        counts.memo_misses += automatic.misses;
+        counts.memo_entries_max = counts.memo_entries_max.max(automatic.entries_max);
         counts.memoised = counts.memoised.max(functions);
         counts.calls += self.counters.calls;
         counts.interpreted += self.counters.interpreted;
@@ -350,7 +347,7 @@ impl<'r> Running<'r> {
         }
         self.m.values.begin_marking();
         self.refresh();
-        self.begin_memo();
+        self.begin_remembering();
         if self.m.types.are_many() {
             self.m.next_version(true);
         }
@@ -416,7 +413,7 @@ impl<'r> Running<'r> {
             limit = self.session.limits.heap_bytes_max.map(|most| LimitReached::Heap(most as u64));
         }
         let answer = Answer { results, limit, stop, steps, depth_max: self.m.counters.depth_max };
-        self.in_form_apart(|m| m.memo.reset());
+        self.end_remembering();
         self.m.count(&mut self.session.statistics);
         answer
     }

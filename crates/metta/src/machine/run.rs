@@ -540,8 +540,7 @@ impl Running<'_> {
         match kind {
             Kind::Group(group) => self.enter_group(group),
             Kind::Constructor => self.give_unreduced(function, self.m.frames.pc),
-            Kind::Tabled => self.enter_tabled(function),
-            Kind::Memoised => self.enter_memoised(function),
+            Kind::Tabled(policy) => self.enter_tabled(function, policy),
             Kind::Guarded(guarded) => self.enter_guarded(function, guarded),
             Kind::Indexed(index) => self.enter_indexed(function, index),
             Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.frames.pc),

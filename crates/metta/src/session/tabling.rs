@@ -1,11 +1,10 @@
 //! Tables of calls, as evaluators ask for them: see [`crate::tables`].
 
 use super::Session;
-use crate::datalog::{Asked, Goals, Grounds, RowAnswers};
+use crate::datalog::{Asked, Goals, Grounds};
 use crate::limits::LimitReached;
-use crate::tables::{CallKey, CallState, RoundEnd, SETTING};
+use crate::tables::{Answer, Answers, CallKey, CallState, RoundEnd, SETTING};
 use space::{Atom, SharedSpace, Solution, Symbol, Variable};
-use std::rc::Rc;
 
 impl Session {
     /// Says what is known of a call of a tabled function. If nothing is, and rows answer it, it is answered.
@@ -18,10 +17,7 @@ impl Session {
         let CallState::Fill(table) = state else { return Ok(state) };
         let answered = self.with_goals(|goals, grounds| goals.answer(asked, grounds))?;
         match answered {
-            Some(rows) => {
-                self.tables.complete_with(table, rows, changes, most)?;
-                Ok(CallState::Read(table))
-            }
+            Some(rows) => Ok(CallState::Read(self.tables.complete_with(table, rows, changes, most)?)),
             None => {
                 self.tables.fill(table, asked.call, changes);
                 Ok(state)
@@ -59,17 +55,12 @@ impl Session {
         done
     }
 
-    /// The answers of a table that were found over rows.
-    pub(crate) fn row_answers(&self, table: usize) -> Option<Rc<RowAnswers>> {
-        self.tables.rows(table).cloned()
-    }
-
-    /// Adds an answer to the table of the call in progress: a result and what the variables of the call are with it.
+    /// Adds an answer to the table of the call in progress.
     ///
     /// # Errors
     /// Tables take more bytes than the heap may.
-    pub(crate) fn add_answer(&mut self, values: Vec<Atom>, result: Atom) -> Result<(), LimitReached> {
-        self.tables.add(values, result, self.limits.heap_bytes_max)
+    pub(crate) fn add_answer(&mut self, answer: Answer) -> Result<(), LimitReached> {
+        self.tables.add(answer, self.limits.heap_bytes_max)
     }
 
     /// Ends a round of the call in progress.
@@ -85,7 +76,8 @@ impl Session {
         variables: &[Variable],
     ) -> Option<(usize, Solution, Atom)> {
         for number in from..self.tables.len(table) {
-            if let Some((solution, atom)) = self.tables.answer((table, number), variables, self.program.variables()) {
+            if let Some(answer) = self.tables.answer(table, number) {
+                let (solution, atom) = answer.given(variables, self.program.variables());
                 return Some((number + 1, solution, atom));
             }
         }
@@ -93,11 +85,10 @@ impl Session {
         None
     }
 
-    /// What a table says of a call with these variables: each result with what it binds.
-    pub(crate) fn answers(&mut self, table: usize, variables: &[Variable]) -> Vec<(Solution, Atom)> {
-        self.tables.note_read(table);
-        let answers = 0..self.tables.len(table);
-        answers.filter_map(|number| self.tables.answer((table, number), variables, self.program.variables())).collect()
+    /// The answers that a table has now, for a reader who leaves.
+    pub(crate) fn answers_so_far(&mut self, table: usize) -> Answers {
+        self.tables.leave(table);
+        self.tables.answers_so_far(table)
     }
 
     /// Tables or stops tabling a function, for the setting `table`.

@@ -41,6 +41,7 @@ use super::lower::{Fact, Lower, Scope};
 use super::types::Rule;
 use super::{Halt, Running, changed_states};
 use crate::names;
+use crate::rules::AskedRules;
 use groups::exclusive;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -194,13 +195,6 @@ pub(super) struct Compiler<'c, 'r> {
 /// Something that is not compiled.
 pub(super) struct TooLarge;
 
-/// A query for the rules of a head.
-struct AskedRules {
-    arguments: Vec<Variable>,
-    body: Variable,
-    rule: Atom,
-}
-
 /// Whether a function has other rules than those that are compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
@@ -302,15 +296,11 @@ impl Running<'_> {
             return (!is_ruled).then(Vec::new);
         }
         let found = self.space.query_unless(&asked.rule, source, should_stop)?;
-        let value = |solution: &space::Solution, variable: &Variable| {
-            let bound = solution.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value.clone());
-            bound.unwrap_or_else(|| Atom::Variable(variable.clone()))
-        };
         let rules = found.iter().map(|solution| {
-            let arguments: Vec<Atom> = asked.arguments.iter().map(|variable| value(solution, variable)).collect();
+            let (arguments, body) = asked.found(solution);
             // A space that is written in a head is asked, which the interpreter does.
             let is_plain = !should_stop() && !arguments.iter().any(has_space);
-            is_plain.then(|| (arguments, value(solution, &asked.body)))
+            is_plain.then_some((arguments, body))
         });
         rules.collect()
     }
@@ -332,9 +322,7 @@ impl Running<'_> {
         if crate::instructions::is_instruction(&call) || crate::stdlib::not_supported(&call).is_some() {
             return None;
         }
-        let body = source.fresh(names::asked());
-        let rule = Atom::expression([names::equal(), call, Atom::Variable(body.clone())]);
-        Some(AskedRules { arguments: asked, body, rule })
+        Some(AskedRules::new(call, asked, source))
     }
 
     /// Whether one of the rules found for a variable head has a head that is no symbol and no native function.

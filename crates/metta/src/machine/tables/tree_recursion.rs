@@ -1,21 +1,21 @@
 //! Which functions are pure, and call themselves at two places: those whose calls are worth to be remembered.
 //!
 //! 1. The rules of a function, and of all functions that they call, are looked through as they are written. A right side is *pure* if
-//!    each expression in it is one of: a call of a function with pure rules; a conditional, a `let`, a `let*`, a `case`, a `switch`, a `superpose` or
-//!    `(empty)` that means what the library says; a native function without effects that comes to a number, a truth value or a text; data whose head is a symbol.
+//!    each expression in it is one of: a call of a function with pure rules; what takes values apart and chooses among its parts ([`Parts`]), and
+//!    means what the library says; a native function without effects that comes to a number, a truth value or a text; data whose head is a symbol.
 //!    A variable at the head of an expression may stand for anything, so it is not pure.
 //! 2. Since only calls are remembered whose arguments are leaves, whatever is evaluated for one is an expression of this kind.
 //! 3. A function is a *tree recursion* if one way through one of its right sides has two calls from which it is called again.
 //!
 //! All this holds for rules and types as they stand. Where they may change while a form is evaluated, nothing is remembered.
 
-use super::Running;
-use super::code::{Callee, Slot};
-use super::depth::is_deep;
+use super::super::Running;
+use super::super::code::{Callee, Slot};
+use super::super::depth::is_deep;
 use crate::effects::Effects;
-use crate::lowering::{Form, Lowering};
 use crate::names;
 use crate::operation::Operation;
+use crate::rules::{Parts, Reading};
 use crate::types;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Grounded, VariableSource, distinct_parts};
@@ -67,14 +67,14 @@ impl Running<'_> {
         if let Some(&known) = self.m.rule_cache.tree_recursions.get(&callee) {
             return known;
         }
-        let bodies = self.taking_no_numbers(|run| run.pure_bodies(callee));
+        let bodies = self.taking_no_numbers(|run| PureRules { run }.bodies(callee));
         let is_one = bodies.is_some_and(|bodies| is_tree_recursion(callee, &bodies));
         self.m.rule_cache.tree_recursions.insert(callee, is_one);
         is_one
     }
 
     /// Looks at rules. Numbers of variables are part of what a program prints: this takes none.
-    pub(super) fn taking_no_numbers<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+    pub(in crate::machine) fn taking_no_numbers<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
         let last = self.session.program.variables().last();
         let found = look(self);
         self.take_numbers_from(last);
@@ -82,14 +82,21 @@ impl Running<'_> {
     }
 
     /// The next variable gets the number after this one, whatever was looked at since.
-    pub(super) fn take_numbers_from(&mut self, last: u64) {
+    pub(in crate::machine) fn take_numbers_from(&mut self, last: u64) {
         let mut source = VariableSource::default();
         source.advance_to(last);
         *self.session.program.variables() = source;
     }
+}
 
+/// Reads rules, and says how the calls of pure ones lie.
+struct PureRules<'a, 'r> {
+    run: &'a mut Running<'r>,
+}
+
+impl PureRules<'_, '_> {
     /// The right sides of a function and of all that it calls; `None` if one is not pure.
-    fn pure_bodies(&mut self, callee: Callee) -> Option<Bodies> {
+    fn bodies(&mut self, callee: Callee) -> Option<Bodies> {
         let (mut bodies, mut work) = (Bodies::default(), vec![callee]);
         while let Some(callee) = work.pop() {
             if bodies.contains_key(&callee) {
@@ -98,7 +105,7 @@ impl Running<'_> {
             if bodies.len() == FUNCTIONS_MAX {
                 return None;
             }
-            let found = self.pure_rules(callee)?;
+            let found = self.rules(callee)?;
             // Most functions call nothing at two places.
             if bodies.is_empty() && found.iter().all(|ways| ways.most(&|_| true) < 2) {
                 return None;
@@ -109,99 +116,82 @@ impl Running<'_> {
         Some(bodies)
     }
 
-    fn pure_rules(&mut self, (head, count): Callee) -> Option<Vec<Ways>> {
-        if self.session.tables.is_tabled(self.m.values.symbol_of(head)) {
+    fn rules(&mut self, (head, count): Callee) -> Option<Vec<Ways>> {
+        if self.run.session.tables.is_tabled(self.run.m.values.symbol_of(head)) {
             return None;
         }
-        let rules = self.rules_of(head, count)?;
+        let rules = self.run.rules_of(head, count)?;
         let mut found = Vec::with_capacity(rules.len());
         for (patterns, body) in &rules {
             if !patterns.iter().all(is_plain_pattern) || is_deep(body) {
                 return None;
             }
-            found.push(self.pure_ways(body)?);
+            found.push(self.ways(body)?);
         }
         Some(found)
     }
 
     /// The calls of an expression that is pure.
-    fn pure_ways(&mut self, atom: &Atom) -> Option<Ways> {
+    fn ways(&mut self, atom: &Atom) -> Option<Ways> {
         match atom {
             Atom::Symbol(name) => (name.as_str() != names::NOT_REDUCIBLE).then_some(Ways::NONE),
             Atom::Variable(_) => Some(Ways::NONE),
             Atom::Grounded(value) => is_plain_value(value).then_some(Ways::NONE),
-            Atom::Expression(expression) => match expression.children() {
-                [] => Some(Ways::NONE),
-                [Atom::Symbol(name), arguments @ ..] => self.pure_call(name.as_str(), arguments, atom),
-                [head, arguments @ ..] => self.pure_operation(Operation::of(head)?, arguments),
-            },
+            Atom::Expression(_) => self.ways_of_expression(atom),
         }
     }
 
-    fn all_pure(&mut self, atoms: &[Atom]) -> Option<Vec<Ways>> {
-        atoms.iter().map(|atom| self.pure_ways(atom)).collect()
+    fn ways_of_expression(&mut self, atom: &Atom) -> Option<Ways> {
+        let reading = Reading::of(atom);
+        let Some((head, arguments)) = reading.call else { return Some(Ways::NONE) };
+        if let Some(form) = reading.form {
+            self.run.special_form(form.name, form.arity)?;
+        }
+        if reading.operation.is_some_and(|operation| !has_no_effects(operation)) {
+            return None;
+        }
+        if let Some(parts) = reading.shape.parts() {
+            return self.ways_of_parts(&parts);
+        }
+        match (reading.form, reading.operation) {
+            (Some(_), _) => None,
+            (None, Some(operation)) if !comes_to_a_leaf(operation) => None,
+            (None, Some(_)) => Some(Ways::All(self.all(arguments)?)),
+            (None, None) => self.ways_of_call(head, arguments, atom),
+        }
     }
 
-    fn pure_call(&mut self, name: &str, arguments: &[Atom], call: &Atom) -> Option<Ways> {
-        if crate::stdlib::forms::special_form(name).is_some_and(|special| special.arity == arguments.len()) {
-            let form = self.special_form(name, arguments.len())?;
-            return self.pure_form(form, arguments);
+    fn ways_of_parts(&mut self, parts: &Parts<'_>) -> Option<Ways> {
+        if !parts.patterns.iter().all(|pattern| is_plain_pattern(pattern)) {
+            return None;
         }
+        let mut ways = self.all(parts.always.iter().copied())?;
+        ways.push(Ways::OneOf(self.all(parts.one_of.iter().copied())?));
+        Some(Ways::All(ways))
+    }
+
+    fn ways_of_call(&mut self, head: &Atom, arguments: &[Atom], call: &Atom) -> Option<Ways> {
+        let Atom::Symbol(name) = head else { return None };
         if crate::instructions::is_instruction(call) {
             return None;
         }
-        let mut ways = self.all_pure(arguments)?;
+        let mut ways = self.all(arguments)?;
         let count = Slot::try_from(arguments.len()).ok()?;
-        let head = self.m.values.symbol(&space::Symbol::new(name));
-        if !self.rules_of(head, count)?.is_empty() {
+        let head = self.run.m.values.symbol(name);
+        if !self.run.rules_of(head, count)?.is_empty() {
             ways.push(Ways::Call((head, count)));
         }
         Some(Ways::All(ways))
     }
 
-    fn pure_form(&mut self, form: Form, arguments: &[Atom]) -> Option<Ways> {
-        match (form, arguments) {
-            (Form::Empty, []) => Some(Ways::NONE),
-            (Form::Identity, [value]) => self.pure_ways(value),
-            (Form::If, [condition, then, or]) => {
-                let (condition, then, or) = (self.pure_ways(condition)?, self.pure_ways(then)?, self.pure_ways(or)?);
-                Some(Ways::All(vec![condition, Ways::OneOf(vec![then, or])]))
-            }
-            (Form::Let, [pattern, value, body]) if is_plain_pattern(pattern) => {
-                Some(Ways::All(vec![self.pure_ways(value)?, self.pure_ways(body)?]))
-            }
-            (Form::Case | Form::Switch, [subject, cases]) => {
-                let subject = self.pure_ways(subject)?;
-                let mut ways = Vec::new();
-                for case in cases.children()? {
-                    let [pattern, body] = case.children()? else { return None };
-                    ways.push(if is_plain_pattern(pattern) { self.pure_ways(body)? } else { return None });
-                }
-                Some(Ways::All(vec![subject, Ways::OneOf(ways)]))
-            }
-            _ => None,
-        }
+    fn all<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) -> Option<Vec<Ways>> {
+        atoms.into_iter().map(|atom| self.ways(atom)).collect()
     }
+}
 
-    fn pure_operation(&mut self, operation: &Operation, arguments: &[Atom]) -> Option<Ways> {
-        if operation.effects() != Effects::NONE || operation.host_function().is_some() {
-            return None;
-        }
-        match (operation.lowering(), arguments) {
-            (Lowering::LetAll, [pairs, body]) => {
-                let mut ways = Vec::new();
-                for pair in pairs.children()? {
-                    let [pattern, value] = pair.children()? else { return None };
-                    ways.push(if is_plain_pattern(pattern) { self.pure_ways(value)? } else { return None });
-                }
-                ways.push(self.pure_ways(body)?);
-                Some(Ways::All(ways))
-            }
-            (Lowering::Superpose, [list]) => Some(Ways::All(self.all_pure(list.children()?)?)),
-            _ if comes_to_a_leaf(operation) => Some(Ways::All(self.all_pure(arguments)?)),
-            _ => None,
-        }
-    }
+/// Whether the call of a native function is made of its arguments alone, and by the library.
+fn has_no_effects(operation: &Operation) -> bool {
+    operation.effects() == Effects::NONE && operation.host_function().is_none()
 }
 
 /// Whether a native function comes to what is evaluated to itself, by its type.

@@ -1,7 +1,4 @@
-//! Tables: what calls of tabled functions have come to.
-//!
-//! A program asks for a table with `(pragma! table name)`. Both evaluators fill the same tables, by the same steps
-//! (`docs/tabling.md` says what they mean):
+//! Tables that a program asks for with `(pragma! table name)`, and how they are filled.
 //!
 //! 1. A call whose arguments are evaluated is *asked* for by its key: the space, the expected type and the call itself up to
 //!    the names of variables.
@@ -28,22 +25,25 @@
 //! Tables in progress lie on two stacks, as in Tarjan's algorithm for strongly connected components: the calls in
 //! progress, and the members of components that are not complete.
 
+use super::answer::{Answer, Answers};
+use super::store::{Entry, Found, Key, Stamp, Store};
+use super::{CallKey, Policy};
 use crate::datalog::{Goals, RowAnswers};
 use crate::limits::LimitReached;
 use crate::names;
-use crate::program::history::PAST_SERIALS;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{
-    Atom, Grounded, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, distinct_open_parts,
-    rewrite,
-};
+use space::{Atom, Symbol, canonical};
+use std::mem;
 use std::rc::Rc;
 
 /// The setting that names the tabled functions.
 pub(crate) const SETTING: &str = "table";
 
+/// What is remembered, and how long.
+const POLICY: Policy = Policy::Declared;
+
 /// What an answer, and what a table, takes beside its bytes.
-const BYTES_EACH: usize = 128;
+const BYTES_EACH: usize = POLICY.bytes_each();
 
 /// The most calls of a cycle that an error names.
 const CYCLE_SHOWN_MAX: usize = 32;
@@ -56,7 +56,10 @@ pub(crate) struct Tables {
     version: u32,
     /// How often something has changed that the log of changes does not count.
     resets: u64,
-    index: FxHashMap<Box<[u8]>, usize>,
+    /// The calls that are complete.
+    complete: Store,
+    /// The others.
+    index: FxHashMap<Key, usize>,
     tables: Vec<Table>,
     active: Vec<Active>,
     members: Vec<Member>,
@@ -70,19 +73,14 @@ pub(crate) struct Tables {
     pub(crate) goals: Goals,
 }
 
-/// How much had changed when a table was filled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    changes: u64,
-    resets: u64,
-}
-
-/// The table of a call.
+/// The table of a call that is not complete.
 struct Table {
-    answers: Vec<Answer>,
-    /// Its answers, if they were found over rows.
-    rows: Option<Rc<RowAnswers>>,
+    key: Key,
+    /// Shared with readers only while they are given.
+    answers: Rc<Vec<Answer>>,
     known: FxHashSet<Box<[u8]>>,
+    /// What its answers are counted with.
+    bytes: usize,
     /// Whether an answer is no error.
     has_result: bool,
     /// Whether somebody has read it in this round, when it was not complete.
@@ -102,15 +100,8 @@ enum TableState {
     Active(usize),
     /// Evaluated in this round of its leader, at this place among the members.
     Waiting(usize),
-    Complete(Stamp),
-}
-
-/// What a call came to, and what it has bound: the values of its variables.
-#[derive(Clone)]
-struct Answer {
-    result: Atom,
-    values: Box<[Atom]>,
-    is_ground: bool,
+    /// Its answers are with the complete calls.
+    Complete,
 }
 
 /// A call in progress.
@@ -135,7 +126,7 @@ struct Member {
 /// What is known of a call.
 pub(crate) enum CallState {
     /// These are its answers.
-    Read(usize),
+    Read(Answers),
     /// These are its answers so far.
     Follow(usize),
     /// It is to be evaluated: nothing is known of it that holds now.
@@ -148,52 +139,8 @@ pub(crate) enum RoundEnd {
     Again,
     /// The call has a result only because it seemed to have none: this error says so.
     NotStratified(Atom),
-    /// The answers are in this table.
-    Done(usize),
-}
-
-/// A call, as it is looked up.
-pub(crate) struct CallKey {
-    key: Vec<u8>,
-    /// The variables of the call.
-    pub(crate) variables: Vec<Variable>,
-}
-
-impl CallKey {
-    /// How a call of a type in a space is looked up. `None` if it holds something of the past, which is not told apart by
-    /// its number: it is evaluated without a table.
-    pub(crate) fn new(call: &Atom, type_atom: &Atom, space: &SharedSpace) -> Option<Self> {
-        if space.serial() >= PAST_SERIALS || holds_past(call) {
-            return None;
-        }
-        let mut key = space.serial().to_le_bytes().to_vec();
-        let mut variables = Vec::new();
-        if type_atom.is_ground() {
-            canonical::key_naming(type_atom, &mut key, |_| {});
-            canonical::key_naming(call, &mut key, |variable| variables.push(variable.clone()));
-        } else {
-            let both = Atom::expression([call.clone(), type_atom.clone()]);
-            canonical::key_naming(&both, &mut key, |variable| variables.push(variable.clone()));
-        }
-        Some(Self { key, variables })
-    }
-}
-
-/// How much of the text of a thing of the past tells it apart, in characters.
-const PAST_CHARACTERS: usize = 1 << 16;
-
-/// Whether an atom is a space or state as it was once.
-fn is_past(atom: &Atom) -> bool {
-    match atom {
-        Atom::Grounded(Grounded::Space(space)) => space.serial() >= PAST_SERIALS,
-        Atom::Grounded(Grounded::State(state)) => state.serial() >= PAST_SERIALS,
-        _ => false,
-    }
-}
-
-/// Whether an atom holds a space or state as it was once.
-fn holds_past(atom: &Atom) -> bool {
-    distinct_open_parts(atom).any(is_past)
+    /// These are the answers.
+    Done(Answers),
 }
 
 impl Tables {
@@ -252,22 +199,28 @@ impl Tables {
             self.clear();
             self.stamp = stamp;
         }
-        let table = match self.index.get(asking.key.as_slice()) {
-            Some(&known) => known,
-            None => self.make(&asking.key),
+        let table = match self.complete.find(&asking.key, stamp, POLICY) {
+            Found::Known(answers) => return Ok(CallState::Read(answers)),
+            Found::Outdated(bytes) => {
+                self.bytes -= bytes;
+                self.make(&asking.key)
+            }
+            Found::Nothing => match self.index.get(asking.key.as_slice()) {
+                Some(&known) => known,
+                None => {
+                    self.bytes += asking.key.len() + BYTES_EACH;
+                    self.make(&asking.key)
+                }
+            },
         };
-        match self.tables[table].state {
-            TableState::Complete(filled) if filled == stamp => return Ok(CallState::Read(table)),
-            TableState::Complete(_) => self.empty(table),
-            TableState::Open => {}
-            TableState::Active(lowest) => {
-                self.depend(lowest);
-                return Ok(CallState::Follow(table));
-            }
-            TableState::Waiting(member) => {
-                self.depend(self.active_with(member));
-                return Ok(CallState::Follow(table));
-            }
+        let lowest = match self.tables[table].state {
+            TableState::Open | TableState::Complete => None,
+            TableState::Active(lowest) => Some(lowest),
+            TableState::Waiting(member) => Some(self.active_with(member)),
+        };
+        if let Some(lowest) = lowest {
+            self.depend(lowest);
+            return Ok(CallState::Follow(table));
         }
         self.check_bytes(bytes_max)?;
         Ok(CallState::Fill(table))
@@ -286,7 +239,7 @@ impl Tables {
 
     /// Says where an evaluator begins its work: see [`Tables::floor`]. Gives what was said before.
     pub(crate) fn set_floor(&mut self, floor: usize) -> usize {
-        std::mem::replace(&mut self.floor, floor)
+        mem::replace(&mut self.floor, floor)
     }
 
     /// The error of a reader of a table that is not complete, if something asks for all results with this number of calls in progress
@@ -295,7 +248,7 @@ impl Tables {
         let (lowest, read) = match self.tables[table].state {
             TableState::Active(lowest) => (lowest, None),
             TableState::Waiting(member) => (self.active_with(member), Some(&self.members[member].call)),
-            TableState::Open | TableState::Complete(_) => return None,
+            TableState::Open | TableState::Complete => return None,
         };
         if lowest >= asks_all_above {
             return None;
@@ -319,19 +272,33 @@ impl Tables {
         rows: RowAnswers,
         changes: u64,
         bytes_max: Option<usize>,
-    ) -> Result<(), LimitReached> {
+    ) -> Result<Answers, LimitReached> {
         self.rounds += 1;
         self.found += rows.len() as u64;
-        self.bytes += rows.found.bytes();
+        let bytes = rows.found.bytes();
+        self.bytes += bytes;
+        let answers = Answers::Rows(Rc::new(rows));
         let stamp = Stamp { changes, resets: self.resets };
-        let table = &mut self.tables[table];
-        (table.rows, table.state) = (Some(Rc::new(rows)), TableState::Complete(stamp));
-        self.check_bytes(bytes_max)
+        self.keep(table, Entry { answers: answers.clone(), stamp, bytes });
+        self.drop_complete();
+        self.check_bytes(bytes_max)?;
+        Ok(answers)
     }
 
-    /// The answers of a table that were found over rows.
-    pub(crate) fn rows(&self, table: usize) -> Option<&Rc<RowAnswers>> {
-        self.tables[table].rows.as_ref()
+    /// A call is complete.
+    fn keep(&mut self, table: usize, entry: Entry) {
+        let table = &mut self.tables[table];
+        table.state = TableState::Complete;
+        if let Some((key, _)) = self.index.remove_entry(&table.key) {
+            self.complete.insert(key, entry, POLICY);
+        }
+    }
+
+    /// If all calls are complete, nobody knows the places of their tables any more.
+    fn drop_complete(&mut self) {
+        if self.index.is_empty() {
+            self.tables.clear();
+        }
     }
 
     fn check_bytes(&self, bytes_max: Option<usize>) -> Result<(), LimitReached> {
@@ -342,12 +309,13 @@ impl Tables {
     }
 
     fn make(&mut self, key: &[u8]) -> usize {
-        self.bytes += key.len() + BYTES_EACH;
-        self.index.insert(key.into(), self.tables.len());
+        let key = Key::from(key);
+        self.index.insert(Rc::clone(&key), self.tables.len());
         self.tables.push(Table {
-            answers: Vec::new(),
-            rows: None,
+            key,
+            answers: Rc::default(),
             known: FxHashSet::default(),
+            bytes: 0,
             has_result: false,
             is_read: false,
             shows_errors: false,
@@ -364,9 +332,14 @@ impl Tables {
         table.is_read = true;
     }
 
-    /// The answers of a table are given to the call that has asked for it.
-    pub(crate) fn note_read(&mut self, table: usize) {
-        self.tables[table].is_read = true;
+    /// The answers that a table has now, for the call that has asked for it.
+    pub(crate) fn answers_so_far(&mut self, table: usize) -> Answers {
+        let table = &mut self.tables[table];
+        table.is_read = true;
+        if table.answers.iter().all(|answer| table.shows(answer)) {
+            return Answers::Found(Rc::clone(&table.answers));
+        }
+        Answers::Found(Rc::new(table.answers.iter().filter(|answer| table.shows(answer)).cloned().collect()))
     }
 
     /// The call in progress reads a table that is not complete.
@@ -388,24 +361,19 @@ impl Tables {
     ///
     /// # Errors
     /// Tables take more bytes than they may.
-    pub(crate) fn add(
-        &mut self,
-        values: Vec<Atom>,
-        result: Atom,
-        bytes_max: Option<usize>,
-    ) -> Result<(), LimitReached> {
-        let key = key_of_answer(&values, &result);
+    pub(crate) fn add(&mut self, answer: Answer, bytes_max: Option<usize>) -> Result<(), LimitReached> {
+        let key = answer.key();
         let active = self.active.last().expect("a call is in progress");
         let table = &mut self.tables[active.table];
-        let bytes = key.len();
+        let bytes = 2 * key.len() + BYTES_EACH;
         if !table.known.insert(key.into()) {
             return Ok(());
         }
-        let is_ground = result.is_ground() && values.iter().all(Atom::is_ground);
-        table.has_result |= !names::is_error(&result);
-        table.answers.push(Answer { result, values: values.into(), is_ground });
+        table.has_result |= !answer.is_error();
+        Rc::make_mut(&mut table.answers).push(answer);
+        table.bytes += bytes;
         self.found += 1;
-        self.bytes += 2 * bytes + BYTES_EACH;
+        self.bytes += bytes;
         self.check_bytes(bytes_max)
     }
 
@@ -420,7 +388,7 @@ impl Tables {
             let around = self.active.last_mut().expect("it depends on a call below");
             around.lowest = around.lowest.min(done.lowest);
             around.open.extend(done.open);
-            return RoundEnd::Done(table);
+            return RoundEnd::Done(self.answers_so_far(table));
         }
         let missed = |member: &Member| {
             let table = &self.tables[member.table];
@@ -433,8 +401,7 @@ impl Tables {
         if let Some(error) = self.conflict(member) {
             return RoundEnd::NotStratified(error);
         }
-        self.complete();
-        RoundEnd::Done(table)
+        RoundEnd::Done(self.complete())
     }
 
     /// Shows the errors of members that have nothing else, from a place on, if there are some that a reader has not seen.
@@ -457,8 +424,7 @@ impl Tables {
     fn conflict(&self, first: usize) -> Option<Atom> {
         let has_both = |member: &&Member| {
             let table = &self.tables[member.table];
-            let is_error = |answer: &Answer| names::is_error(&answer.result);
-            table.shows_errors && table.has_result && table.answers.iter().any(is_error)
+            table.shows_errors && table.has_result && table.answers.iter().any(Answer::is_error)
         };
         let found = self.members[first..].iter().filter(has_both).map(|member| &member.call);
         found.min_by_key(|call| canonical::key(call)).map(|call| not_stratified(&[call]))
@@ -478,52 +444,36 @@ impl Tables {
         self.rounds += 1;
     }
 
-    /// A leader and its component have all their answers. What was left out of the last round is forgotten.
-    fn complete(&mut self) {
+    /// A leader and its component have all their answers: those of the leader are given. What was left out of the last round is forgotten.
+    fn complete(&mut self) -> Answers {
         let active = self.active.pop().expect("a call is in progress");
         let has_several = self.members.len() > active.member + 1;
-        for Member { table, .. } in self.members.drain(active.member..) {
-            let table = &mut self.tables[table];
-            table.state = TableState::Complete(active.stamp);
-            if has_several {
-                table.answers.sort_by_cached_key(|answer| key_of_answer(&answer.values, &answer.result));
-            }
+        let members: Vec<usize> = self.members.drain(active.member..).map(|member| member.table).collect();
+        let mut of_leader = None;
+        for member in members {
+            let table = &mut self.tables[member];
+            let (bytes, answers) = (mem::take(&mut table.bytes), table.complete_answers(has_several));
+            of_leader.get_or_insert_with(|| answers.clone());
+            self.keep(member, Entry { answers, stamp: active.stamp, bytes });
         }
         for table in active.open {
             if self.tables[table].state == TableState::Open {
                 self.empty(table);
             }
         }
+        self.drop_complete();
+        of_leader.expect("the leader is a member")
     }
 
     /// How many answers a table has.
     pub(crate) fn len(&self, table: usize) -> usize {
-        let table = &self.tables[table];
-        table.rows.as_ref().map_or(table.answers.len(), |rows| rows.len())
+        self.tables[table].answers.len()
     }
 
-    /// An answer, for a call with these variables: what it binds, and the result. `None` for an error that does not count
-    /// because there is something else.
-    pub(crate) fn answer(
-        &self,
-        (table, number): (usize, usize),
-        variables: &[Variable],
-        source: &mut VariableSource,
-    ) -> Option<(Solution, Atom)> {
+    /// An answer of a table that is not complete. `None` for an error that does not count because there is something else, or may be.
+    pub(crate) fn answer(&self, table: usize, number: usize) -> Option<&Answer> {
         let table = &self.tables[table];
-        if let Some(rows) = &table.rows {
-            return Some(rows.answer(number, variables));
-        }
-        let answer = &table.answers[number];
-        let sees_errors = !table.has_result && (table.shows_errors || matches!(table.state, TableState::Complete(_)));
-        if !sees_errors && names::is_error(&answer.result) && !names::is_overflow(&answer.result) {
-            return None;
-        }
-        if answer.is_ground {
-            let bound = variables.iter().cloned().zip(answer.values.iter().cloned());
-            return Some((bound.collect(), answer.result.clone()));
-        }
-        Some(renamed(answer, variables, source))
+        Some(&table.answers[number]).filter(|answer| table.shows(answer))
     }
 
     /// Forgets the calls in progress above these, with their components: what was to evaluate them has ended.
@@ -532,7 +482,7 @@ impl Tables {
         let left: Vec<usize> = self.members.drain(first.member..).map(|member| member.table).collect();
         let open: Vec<usize> = self.active.drain(depth..).flat_map(|active| active.open).collect();
         for table in left.into_iter().chain(open) {
-            if !matches!(self.tables[table].state, TableState::Complete(_)) {
+            if self.tables[table].state != TableState::Complete {
                 self.empty(table);
             }
         }
@@ -540,20 +490,40 @@ impl Tables {
 
     fn empty(&mut self, table: usize) {
         let table = &mut self.tables[table];
-        let bytes: usize = table.known.iter().map(|key| 2 * key.len() + BYTES_EACH).sum();
-        self.bytes -= bytes + table.rows.take().map_or(0, |rows| rows.found.bytes());
-        table.answers.clear();
+        self.bytes -= mem::take(&mut table.bytes);
+        table.answers = Rc::default();
         table.known.clear();
         (table.has_result, table.is_read, table.shows_errors) = (false, false, false);
         table.state = TableState::Open;
     }
 
     fn clear(&mut self) {
+        self.complete.clear();
         self.index.clear();
         self.tables.clear();
         self.members.clear();
         self.bytes = 0;
         self.goals.forget();
+    }
+}
+
+impl Table {
+    /// Whether readers see an answer while the table is not complete.
+    fn shows(&self, answer: &Answer) -> bool {
+        (self.shows_errors && !self.has_result) || !answer.is_needless_error()
+    }
+
+    /// Its answers, now that it is complete: an error counts only if there is nothing else. Those of a component of several calls are sorted.
+    fn complete_answers(&mut self, is_sorted: bool) -> Answers {
+        let mut answers = mem::take(&mut self.answers);
+        self.known = FxHashSet::default();
+        if self.has_result && answers.iter().any(Answer::is_needless_error) {
+            Rc::make_mut(&mut answers).retain(|answer| !answer.is_needless_error());
+        }
+        if is_sorted {
+            Rc::make_mut(&mut answers).sort_by_cached_key(Answer::key);
+        }
+        Answers::Found(answers)
     }
 }
 
@@ -568,42 +538,4 @@ fn not_stratified(calls: &[&Atom]) -> Atom {
         reason.push(Atom::symbol("..."));
     }
     names::error(calls[first].clone(), Atom::expression(reason))
-}
-
-/// What tells an answer from others: its canonical bytes, and the names of things of the past, whose numbers do not.
-fn key_of_answer(values: &[Atom], result: &Atom) -> Vec<u8> {
-    let whole = match values {
-        [] => result.clone(),
-        _ => Atom::expression(values.iter().chain([result]).cloned().collect::<Vec<_>>()),
-    };
-    let mut key = canonical::key(&whole);
-    for part in distinct_open_parts(&whole).filter(|part| is_past(part)) {
-        key.extend(space::beginning(part, PAST_CHARACTERS).bytes());
-    }
-    key
-}
-
-/// An answer for a call with these variables. What the answer leaves unbound is the call's own; other variables are new.
-fn renamed(answer: &Answer, variables: &[Variable], source: &mut VariableSource) -> (Solution, Atom) {
-    let mut names: FxHashMap<&Variable, Variable> = FxHashMap::default();
-    let mut bound = Vec::new();
-    for (variable, value) in variables.iter().zip(&answer.values) {
-        match value {
-            Atom::Variable(kept) if !names.contains_key(kept) => _ = names.insert(kept, variable.clone()),
-            value => bound.push((variable, value)),
-        }
-    }
-    let mut others: FxHashMap<Variable, Variable> = FxHashMap::default();
-    let mut rename = |atom: &Atom| {
-        let made = rewrite(atom, |variable| {
-            let known = names.get(variable).cloned();
-            let name = known.unwrap_or_else(|| {
-                others.entry(variable.clone()).or_insert_with(|| source.fresh(variable.name())).clone()
-            });
-            Rewrite::Replace(Atom::Variable(name))
-        });
-        made.unwrap_or_else(|| atom.clone())
-    };
-    let solution = bound.into_iter().map(|(variable, value)| (variable.clone(), rename(value))).collect();
-    (solution, rename(&answer.result))
 }
