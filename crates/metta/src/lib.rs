@@ -34,6 +34,7 @@ mod memory_world;
 pub mod names;
 mod operation;
 mod outcome;
+mod passes;
 mod program;
 mod random;
 mod reader;
@@ -75,10 +76,11 @@ pub use load::{
     RECORD_BYTES_MAX, Skipped, WordMeaning, Words,
 };
 pub use lowering::{Arithmetic, Comparison, Logic, Lowering};
-pub use machine::{Explained, FrozenResults, Pass, Passes};
+pub use machine::{Explained, FrozenResults};
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use operation::{Call, Compatibility, Native, Operation, OperationDocumentation, OperationSpec};
 pub use outcome::{Outcome, Refused, Stop};
+pub use passes::{Pass, Passes};
 pub use program::history::{Event, Reason, SourceId};
 pub use program::modules::{ModuleError, ModuleId};
 pub use program::{

@@ -6,7 +6,6 @@
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
 use super::assumptions::WrongAssumptions;
-use super::passes::Shown;
 use super::pieces::Pieces;
 use super::query::CandidateCache;
 use super::rule_index::RuleIndex;
@@ -35,6 +34,9 @@ pub(super) const WELL_TYPED: TypeId = TypeId::MAX - 2;
 pub(super) const OPEN: u32 = u32::MAX;
 /// Stands in place of the number of choices in a frame whose choices are left for later, since they are those of a list of facts.
 pub(super) const FACTS: u32 = u32::MAX - 1;
+
+/// A step of the compiler, and what it has made of an expression, as text.
+pub(super) type Shown = (&'static str, String);
 
 /// The words of a frame before its slots.
 pub(super) const HEADER: usize = 4;

@@ -102,7 +102,6 @@ pub use frozen::FrozenResults;
 use halt::{Halt, Reason};
 use interpreted::Interpreted;
 use noted_states::{ChangedStates, Outer};
-pub use passes::{Pass, Passes};
 use region::{FreezeError, Full, Ref};
 use rule_cache::RuleCache;
 use space::{Atom, SharedSpace, SharedState};

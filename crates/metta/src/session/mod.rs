@@ -134,7 +134,7 @@ pub struct Session {
     /// Whether results of pure functions are remembered while a form is evaluated, unless the program says otherwise.
     pub(crate) memoises: bool,
     /// The passes that the machine makes over the code of rules.
-    pub(crate) passes: crate::machine::Passes,
+    pub(crate) passes: crate::passes::Passes,
     /// What is counted of calls, if that is wanted.
     pub(crate) profile: Option<Box<Profile>>,
     /// What follows its named live queries.

@@ -22,7 +22,7 @@ pub(crate) struct Answer {
 #[derive(Clone)]
 pub(crate) enum Answers {
     /// Those that an evaluation has found, in their order.
-    Found(Rc<Vec<Answer>>),
+    Found(Rc<[Answer]>),
     /// Those that were found over rows.
     Rows(Rc<RowAnswers>),
 }

@@ -13,7 +13,6 @@ use super::policy::{MISSES_FOR_A_HIT, PARTS_MAX, TRIALS};
 use super::store::{Entry, Found, Key, Stamp, Store};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::mem;
-use std::rc::Rc;
 
 /// What is remembered, and how long.
 const POLICY: Policy = Policy::Automatic;
@@ -109,7 +108,7 @@ impl AutomaticTables {
             return;
         }
         let bytes = POLICY.bytes_each() + call.key.len() + parts * size_of::<space::Atom>();
-        let entry = Entry { answers: Answers::Found(Rc::new(answers)), stamp: call.stamp, bytes };
+        let entry = Entry { answers: Answers::Found(answers.into()), stamp: call.stamp, bytes };
         self.complete.insert(call.key, entry, POLICY);
         self.counts.entries_max = self.counts.entries_max.max(self.complete.len() as u64);
     }

@@ -76,8 +76,7 @@ pub(crate) struct Tables {
 /// The table of a call that is not complete.
 struct Table {
     key: Key,
-    /// Shared with readers only while they are given.
-    answers: Rc<Vec<Answer>>,
+    answers: Vec<Answer>,
     known: FxHashSet<Box<[u8]>>,
     /// What its answers are counted with.
     bytes: usize,
@@ -313,7 +312,7 @@ impl Tables {
         self.index.insert(Rc::clone(&key), self.tables.len());
         self.tables.push(Table {
             key,
-            answers: Rc::default(),
+            answers: Vec::new(),
             known: FxHashSet::default(),
             bytes: 0,
             has_result: false,
@@ -336,10 +335,7 @@ impl Tables {
     pub(crate) fn answers_so_far(&mut self, table: usize) -> Answers {
         let table = &mut self.tables[table];
         table.is_read = true;
-        if table.answers.iter().all(|answer| table.shows(answer)) {
-            return Answers::Found(Rc::clone(&table.answers));
-        }
-        Answers::Found(Rc::new(table.answers.iter().filter(|answer| table.shows(answer)).cloned().collect()))
+        Answers::Found(table.answers.iter().filter(|answer| table.shows(answer)).cloned().collect())
     }
 
     /// The call in progress reads a table that is not complete.
@@ -370,7 +366,7 @@ impl Tables {
             return Ok(());
         }
         table.has_result |= !answer.is_error();
-        Rc::make_mut(&mut table.answers).push(answer);
+        table.answers.push(answer);
         table.bytes += bytes;
         self.found += 1;
         self.bytes += bytes;
@@ -491,7 +487,7 @@ impl Tables {
     fn empty(&mut self, table: usize) {
         let table = &mut self.tables[table];
         self.bytes -= mem::take(&mut table.bytes);
-        table.answers = Rc::default();
+        table.answers.clear();
         table.known.clear();
         (table.has_result, table.is_read, table.shows_errors) = (false, false, false);
         table.state = TableState::Open;
@@ -517,13 +513,13 @@ impl Table {
     fn complete_answers(&mut self, is_sorted: bool) -> Answers {
         let mut answers = mem::take(&mut self.answers);
         self.known = FxHashSet::default();
-        if self.has_result && answers.iter().any(Answer::is_needless_error) {
-            Rc::make_mut(&mut answers).retain(|answer| !answer.is_needless_error());
+        if self.has_result {
+            answers.retain(|answer| !answer.is_needless_error());
         }
         if is_sorted {
-            Rc::make_mut(&mut answers).sort_by_cached_key(Answer::key);
+            answers.sort_by_cached_key(Answer::key);
         }
-        Answers::Found(answers)
+        Answers::Found(answers.into())
     }
 }
 

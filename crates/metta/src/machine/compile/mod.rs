@@ -35,9 +35,9 @@ mod wanted;
 use super::code::{
     ESCAPE, HEADER, Instruction, Key, Kind, Pc, REDUCE, ReturnPoint, RuleCode, Slot, TemplatePart, TypeId, WELL_TYPED,
 };
-use super::core::Core;
+use super::core::{CodeState, Core, Fact};
 use super::depth::{DEPTH_MAX, is_deep};
-use super::lower::{Fact, Lower, Scope};
+use super::lower::{Lower, Scope};
 use super::types::Rule;
 use super::{Halt, Running, changed_states};
 use crate::names;
@@ -89,17 +89,6 @@ enum Dest {
 enum Errors {
     Escape,
     Destination(Label),
-}
-
-/// What is known at a place in the code.
-#[derive(Clone, Default)]
-pub(super) struct CodeState {
-    pub(super) variables: FxHashMap<Variable, Slot>,
-    pub(super) facts: FxHashMap<Slot, Fact>,
-    /// The slots that hold values.
-    live: Vec<Slot>,
-    /// Whether something was called since types were looked at.
-    is_stale: bool,
 }
 
 /// Code that is written behind the rest.

@@ -10,6 +10,7 @@
 
 mod check;
 mod show;
+mod state;
 
 use super::code::{CollectedInto, Guard, Position, TypeId};
 use super::types::Formal;
@@ -18,6 +19,7 @@ pub(super) use check::check;
 use region::Ref;
 pub(super) use show::{Words, show};
 use space::{Atom, Variable};
+pub(super) use state::{CodeState, Fact};
 use std::rc::Rc;
 
 /// What must hold for code to mean what the program says.

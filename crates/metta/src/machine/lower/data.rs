@@ -9,10 +9,10 @@
 use super::{Lower, Place, Whole};
 use crate::machine::code::{Position, Slot};
 use crate::machine::core::{Around, Core, Data, DataTypes};
-use crate::machine::passes::Pass;
 use crate::machine::types::Formal;
 use crate::machine::words::EMPTY;
 use crate::names;
+use crate::passes::Pass;
 use crate::types;
 use region::Ref;
 use space::{Atom, Variable, variables};

@@ -1,9 +1,9 @@
 //! `==` takes two values of one type: which one that is.
 
 use super::Lower;
-use super::scope::Fact;
 use crate::lowering::{Comparison, Lowering};
 use crate::machine::code::{Guard, Slot, TypeId};
+use crate::machine::core::Fact;
 use crate::machine::core::Test;
 use crate::machine::types::HeadKind;
 use crate::operation::lowering_of;

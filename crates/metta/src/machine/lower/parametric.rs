@@ -11,8 +11,8 @@
 //! 5. Where other variables stay open, the call is evaluated as it stands.
 
 use super::Lower;
-use super::scope::Fact;
 use crate::machine::code::{Guard, Slot, TypeId};
+use crate::machine::core::Fact;
 use crate::machine::core::Test;
 use crate::machine::types::Changed;
 use crate::machine::types::{Formal, HeadKind, Signature};

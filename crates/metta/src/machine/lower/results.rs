@@ -1,9 +1,9 @@
 //! What is known of the results of an expression before it is evaluated.
 
 use super::Lower;
-use super::scope::Fact;
 use crate::lowering::{Arithmetic, Lowering};
 use crate::machine::code::{Slot, TypeId};
+use crate::machine::core::Fact;
 use crate::machine::core::{self, Core};
 use crate::machine::types::kept_types::ARITY_MAX;
 use crate::machine::types::{Formal, HeadKind};

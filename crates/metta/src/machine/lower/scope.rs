@@ -1,18 +1,8 @@
 //! What is known at a place of a rule: which variables stand for something already, and what of.
 
 use crate::machine::code::Guard;
-use crate::machine::compile::CodeState;
-use crate::machine::core::Test;
+use crate::machine::core::{CodeState, Fact, Test};
 use space::Variable;
-
-/// What is known of the value of a variable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::machine) enum Fact {
-    /// It is a number.
-    Number,
-    /// It is a truth value.
-    Bool,
-}
 
 /// What is known at a place.
 pub(in crate::machine) struct Scope<'l> {

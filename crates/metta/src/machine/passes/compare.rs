@@ -2,8 +2,9 @@
 //! numbers can take, or even before the tests that they are numbers, since small integers pass these.
 
 use crate::machine::code::Guard;
+use crate::machine::core::Fact;
 use crate::machine::core::{Core, If, Operation, Shortcut, Test};
-use crate::machine::lower::{Fact, Lower};
+use crate::machine::lower::Lower;
 use crate::machine::words::is_small;
 use space::{Atom, Variable};
 
