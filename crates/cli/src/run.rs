@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         engine.session_mut().trace_calls(Some(arguments.trace.clone()));
     }
     arguments.profile.iter().for_each(|_| profile::begin(&mut engine));
-    engine.session_mut().set_passes(arguments.passes());
+    engine.session_mut().passes = arguments.passes();
     let end = match arguments.explain {
         Some(what) => engine.explain_program(&program, what.into(), &mut terminal),
         None => engine.run_program(&program, &mut terminal),

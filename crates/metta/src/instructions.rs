@@ -1,7 +1,7 @@
 //! The instructions of minimal MeTTa, by name.
 
 use crate::names;
-use space::Atom;
+use space::{Atom, Grounded, Variable, distinct_open_parts, distinct_parts, variables};
 
 /// An instruction of minimal MeTTa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,4 +80,19 @@ pub(crate) fn has_variable_head(atom: &Atom) -> bool {
         head = atom.head();
     }
     false
+}
+
+/// Whether a space stands somewhere in an atom.
+pub(crate) fn has_space(atom: &Atom) -> bool {
+    distinct_open_parts(atom).any(|part| matches!(part, Atom::Grounded(Grounded::Space(_))))
+}
+
+/// The variables of code that no `chain` in it binds.
+pub(crate) fn free_variables(code: &Atom) -> Vec<Variable> {
+    let binder = |part: &Atom| match part.children() {
+        Some([chain, _, Atom::Variable(variable), _]) if chain.is_symbol("chain") => Some(variable.clone()),
+        _ => None,
+    };
+    let binders: Vec<Variable> = distinct_parts(code).filter_map(binder).collect();
+    variables(code).into_iter().filter(|variable| !binders.contains(variable)).collect()
 }

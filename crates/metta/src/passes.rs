@@ -85,7 +85,7 @@ impl Passes {
         self.selected & pass.bit() != 0
     }
 
-    /// Whether another change may be made after so many.
+    /// Whether another change may be made after this number of changes.
     pub(crate) fn allow(self, changes: u64) -> bool {
         changes < self.changes_max
     }

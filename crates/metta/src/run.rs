@@ -8,7 +8,6 @@ use crate::limits::{LimitReached, Limits};
 use crate::load::{Formats, Words};
 use crate::machine::{self, Explained, FrozenResults, MachineEvaluator};
 use crate::names;
-use crate::passes::Passes;
 use crate::program::history::{Event, Reason};
 use crate::program::modules::ModuleId;
 use crate::program::{Program, ProgramSnapshot, RestoreError};
@@ -189,11 +188,6 @@ impl Session {
     pub fn explain_all(&mut self, what: Explained) -> Vec<String> {
         let machine = Rc::clone(&self.evaluators.machine);
         machine_of(&machine).explain_all(self, what)
-    }
-
-    /// Says which passes the machine makes over the code of rules that are compiled from now on.
-    pub fn set_passes(&mut self, passes: Passes) {
-        self.passes = passes;
     }
 
     /// From now on it is noted how queries are answered.

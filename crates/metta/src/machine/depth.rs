@@ -5,6 +5,9 @@ use space::{Atom, written_bytes_least};
 /// Expressions nested deeper than this are not compiled.
 pub(super) const DEPTH_MAX: usize = 100;
 
+/// Functions are not compiled that need more slots than this, or have more rules with bodies.
+pub(super) const SLOTS_MAX: usize = 4_000;
+
 /// What is written with more bytes is not compiled: code has a part for each part of it, also where the atom shares them.
 const COMPILED_BYTES_MAX: u64 = 1 << 24;
 

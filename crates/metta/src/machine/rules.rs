@@ -1,10 +1,13 @@
-//! What types ask of the rules of functions.
+//! What types and lowering ask of the run.
 
 use super::code::Callee;
-use super::types::{Rule, Rules, TypeChecker};
-use super::{Halt, Running};
+use super::lower::Surroundings;
+use super::types::{FunctionTypes, Rule, Rules, TypeChecker};
+use super::{Halt, Machine, Running};
 use crate::lowering::Form;
+use crate::passes::Passes;
 use region::Ref;
+use space::{SharedSpace, VariableSource};
 
 impl Rules for Running<'_> {
     fn types(&mut self) -> TypeChecker<'_> {
@@ -41,5 +44,35 @@ impl Rules for Running<'_> {
 
     fn makes_data(&mut self, head: Ref, arity: usize) -> Result<bool, Halt> {
         self.makes_data(head, arity)
+    }
+}
+
+impl Surroundings for Running<'_> {
+    fn machine(&self) -> &Machine {
+        &self.m
+    }
+
+    fn machine_mut(&mut self) -> &mut Machine {
+        &mut self.m
+    }
+
+    fn function_types(&mut self) -> FunctionTypes<'_> {
+        self.function_types()
+    }
+
+    fn variables(&mut self) -> &mut VariableSource {
+        self.session.program.variables()
+    }
+
+    fn take_numbers_from(&mut self, last: u64) {
+        self.take_numbers_from(last);
+    }
+
+    fn space(&self) -> &SharedSpace {
+        &self.space
+    }
+
+    fn passes(&self) -> Passes {
+        self.session.passes
     }
 }

@@ -133,8 +133,8 @@ pub struct Session {
     traced: Option<Traced>,
     /// Whether results of pure functions are remembered while a form is evaluated, unless the program says otherwise.
     pub(crate) memoises: bool,
-    /// The passes that the machine makes over the code of rules.
-    pub(crate) passes: crate::passes::Passes,
+    /// The passes that the machine makes over the code of rules that are compiled from now on.
+    pub passes: crate::passes::Passes,
     /// What is counted of calls, if that is wanted.
     pub(crate) profile: Option<Box<Profile>>,
     /// What follows its named live queries.

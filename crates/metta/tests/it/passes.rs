@@ -14,7 +14,7 @@ fn printed(text: &str, world: MemoryWorld, passes: Passes) -> Vec<String> {
     let output = world.output();
     let mut session = Session::new(Box::new(world));
     *session.limits_mut() = Limits { steps_max: Some(STEPS_MAX), ..Limits::default() };
-    session.set_passes(passes);
+    session.passes = passes;
     let end = session.run(text, &mut |world, answer| world.print(&line_of(answer))).end;
     drop(session);
     output.printed().iter().map(|line| renamed(line)).chain([format!("{end:?}")]).collect()
@@ -65,7 +65,7 @@ const FIB: &str = "(= (fib $n) (if (< $n 2) $n (+ (fib (- $n 1)) (fib (- $n 2)))
 /// What is shown of `fib` with these passes.
 fn shown(passes: Passes, what: Explained) -> String {
     let mut session = Session::new(Box::new(MemoryWorld::default()));
-    session.set_passes(passes);
+    session.passes = passes;
     assert!(matches!(session.run(FIB, &mut |_, _| Ok(())).end, RunEnd::Finished));
     session.explain("fib", what).expect("it has a rule")
 }

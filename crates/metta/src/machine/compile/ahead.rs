@@ -17,26 +17,24 @@ impl Compiler<'_, '_> {
         pattern: Option<&Atom>,
         later: impl IntoIterator<Item = &'a Atom>,
     ) {
-        let needed = self.lower().needed_after(first, pattern, later);
+        let needed = self.facts().needed_after(first, pattern, later);
         self.make_each(&needed);
     }
 
     /// Makes the variables of an expression that occur outside of it as well, so that each of its paths has the same.
     pub(super) fn make_shared(&mut self, atom: &Atom) {
-        let shared = self.lower().shared(atom);
+        let shared = self.facts().shared(atom);
         self.make_each(&shared);
     }
 
     /// Makes variables that have no slot yet.
     pub(super) fn make_each(&mut self, variables: &[Variable]) {
-        for variable in variables {
-            self.slot_of(variable);
-        }
+        variables.iter().for_each(|variable| _ = self.slot_of(variable));
     }
 
     /// Makes the variables of the parts of an expression that come after one that may have several results.
     pub(super) fn make_ahead_of_parts(&mut self, parts: &[Atom]) {
-        let first = parts.iter().position(|part| !self.lower().has_one_result(part));
+        let first = parts.iter().position(|part| !self.facts().has_one_result(part));
         if let Some(first) = first {
             self.make_ahead(&parts[first], &parts[first + 1..]);
         }

@@ -158,7 +158,7 @@ impl Compiler<'_, '_> {
         }
         self.held = held;
         self.errors = outer;
-        let same = children.iter().all(|child| self.lower().is_same(child));
+        let same = children.iter().all(|child| self.facts().is_same(child));
         let count = (children.len() - 1) as Slot;
         let dst = match dest {
             Dest::Slot(dst) => dst,
@@ -293,7 +293,8 @@ impl Compiler<'_, '_> {
                 Test::SameType(left, right) => [left, right],
                 Test::Is(..) | Test::Unchanged => return None,
             };
-            for slot in of_test.map(|variable| self.state.variables[variable]) {
+            let asked = of_test.map(|variable| self.state.variables[variable]);
+            for slot in asked {
                 if !slots[..count].contains(&slot) {
                     *slots.get_mut(count)? = slot;
                     count += 1;

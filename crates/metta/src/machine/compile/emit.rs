@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 impl Compiler<'_, '_> {
     /// Lowers something from where the code stands, and writes its code.
-    pub(super) fn lowered(&mut self, dest: Dest, make: impl FnOnce(&mut Lower<'_, '_>, Place) -> Core) {
+    pub(super) fn lowered(&mut self, dest: Dest, make: impl FnOnce(&mut Lower<'_>, Place) -> Core) {
         let place = match dest {
             Dest::Tail => Place::Tail,
             Dest::Slot(_) if self.barrier == Some(dest) => Place::Gathered,
@@ -27,12 +27,12 @@ impl Compiler<'_, '_> {
     }
 
     /// The slot of something that is lowered from where the code stands, and evaluated.
-    pub(super) fn lowered_operand(&mut self, make: impl FnOnce(&mut Lower<'_, '_>) -> Core) -> Slot {
+    pub(super) fn lowered_operand(&mut self, make: impl FnOnce(&mut Lower<'_>) -> Core) -> Slot {
         let node = self.lower_with_passes(make);
         self.slot_of_node(&node)
     }
 
-    pub(super) fn lower_with_passes(&mut self, make: impl FnOnce(&mut Lower<'_, '_>) -> Core) -> Core {
+    pub(super) fn lower_with_passes(&mut self, make: impl FnOnce(&mut Lower<'_>) -> Core) -> Core {
         // What is lowered inside of another expression is shown after that.
         let mut shown = self.run.m.code.shown.is_some().then(Vec::new);
         let mut lower = self.lower();

@@ -88,7 +88,9 @@ fn switch_on(argument: usize, rules: &[RuleCode], lists: &mut Vec<Box<[Listed]>>
 
 /// Whether a rule may say that its call stands for itself: then what is tried tells where the call was made.
 pub(super) fn may_stand(body: &Atom) -> bool {
-    body.is_symbol(names::NOT_REDUCIBLE) || super::minimal::is_function(body) || super::minimal::may_be_function(body)
+    body.is_symbol(names::NOT_REDUCIBLE)
+        || crate::instructions::is_function(body)
+        || super::minimal::may_be_function(body)
 }
 
 /// The cases of a group whose rules are told apart by one argument, everything else in their heads being variables.

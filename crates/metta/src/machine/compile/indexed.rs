@@ -1,6 +1,6 @@
 //! Compiles rules of functions that have many: those that calls with known arguments can reach.
 
-use super::{Rest, Rule, minimal};
+use super::{Rest, Rule};
 use crate::machine::code::{Entry, Kind, Slot};
 use crate::machine::indexed::{PARTS_MAX, parts_of};
 use crate::machine::rule_index::{IndexNode, Place, Reached, RuleIndex};
@@ -130,12 +130,12 @@ impl Running<'_> {
                     (Some(arguments), Some([_, _, body])) => {
                         rules.push(self.as_asked((arguments.to_vec(), body.clone())));
                     }
-                    _ if minimal::has_space(&atom) => return None,
+                    _ if crate::instructions::has_space(&atom) => return None,
                     _ => rules.extend(self.rules_of_open(function, &atom)?),
                 }
             }
         }
-        let is_plain = |(arguments, _): &Rule| !arguments.iter().any(minimal::has_space);
+        let is_plain = |(arguments, _): &Rule| !arguments.iter().any(crate::instructions::has_space);
         rules.iter().all(is_plain).then_some(rules)
     }
 

@@ -64,11 +64,11 @@ impl Compiler<'_, '_> {
     pub(super) fn loop_form(&mut self, kind: Loop, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
         let Some(parts) = Parts::of(&atom.children().expect("a form is an expression")[1..]) else { return false };
         let mut guards = Vec::new();
-        if !self.is_loop(kind, parts.template) || !self.lower().is_raw_expression(parts.list, &mut guards) {
+        if !self.is_loop(kind, parts.template) || !self.facts().is_raw_expression(parts.list, &mut guards) {
             return false;
         }
         let own = std::iter::once(parts.item).chain(parts.found);
-        guards.extend(own.filter_map(|variable| self.lower().slot_guard(variable, Guard::Unbound)));
+        guards.extend(own.filter_map(|variable| self.facts().slot_guard(variable, Guard::Unbound)));
         // A variable that nothing has bound is another one in the template than in the list.
         let outside: Vec<Variable> =
             [Some(parts.list), parts.start].into_iter().flatten().flat_map(variables).collect();
@@ -79,9 +79,9 @@ impl Compiler<'_, '_> {
             return false;
         }
         let others = variables(parts.template).into_iter().filter(|variable| !parts.is_own(variable));
-        guards.extend(others.filter_map(|variable| self.lower().slot_guard(&variable, Guard::Ground)));
+        guards.extend(others.filter_map(|variable| self.facts().slot_guard(&variable, Guard::Ground)));
         self.guard_each(&guards, atom, type_id, dest);
-        if kind == Loop::Filter && !self.lower().has_one_answer(parts.template) {
+        if kind == Loop::Filter && !self.facts().has_one_answer(parts.template) {
             // Errors that name the call are alternatives, and share its variable.
             self.slot_of(parts.item);
         }
@@ -113,8 +113,8 @@ impl Compiler<'_, '_> {
         let [_, list, head, tail, then, otherwise] = atom.children().expect("the form has six parts") else {
             return false;
         };
-        let is_odd = |branch: &Atom| branch.is_symbol(names::NOT_REDUCIBLE) || super::minimal::is_function(branch);
-        if head == tail || is_odd(then) || is_odd(otherwise) || !self.lower().form_agrees(atom, 0, &mut guards) {
+        let is_odd = |branch: &Atom| branch.is_symbol(names::NOT_REDUCIBLE) || crate::instructions::is_function(branch);
+        if head == tail || is_odd(then) || is_odd(otherwise) || !self.facts().form_agrees(atom, 0, &mut guards) {
             return false;
         }
         self.guard_each(&guards, atom, type_id, dest);
@@ -226,7 +226,7 @@ impl Compiler<'_, '_> {
     /// the error of the head that is named. The interpreter knows which.
     fn unless_first_is_ill_typed(&mut self, made: &SyntheticFunction, template: &Atom, next: Slot) {
         let mut guards = Vec::new();
-        let agrees = self.lower().agrees(template, 0, false, &mut guards);
+        let agrees = self.facts().agrees(template, 0, false, &mut guards);
         if agrees && guards.iter().all(|test| self.holds(test)) {
             return;
         }

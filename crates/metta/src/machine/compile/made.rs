@@ -48,7 +48,7 @@ impl Compiler<'_, '_> {
         let is_known = match (form, atom.children()) {
             (Form::Chain, Some([_, _, Atom::Variable(variable), _])) => !self.state.variables.contains_key(variable),
             (Form::Chain, _) => false,
-            (Form::Function, _) => super::minimal::is_function(atom),
+            (Form::Function, _) => crate::instructions::is_function(atom),
             _ => true,
         };
         // What `chain` comes to is evaluated; what the others do is taken as it stands.
@@ -79,8 +79,11 @@ impl Compiler<'_, '_> {
             return false;
         }
         let Some(body) = self.body_for(head, arguments) else { return false };
-        let what =
-            if super::minimal::is_function(&body) { SyntheticBody::Minimal(body) } else { SyntheticBody::Body(body) };
+        let what = if crate::instructions::is_function(&body) {
+            SyntheticBody::Minimal(body)
+        } else {
+            SyntheticBody::Body(body)
+        };
         self.made(atom, what, result, &[], dest);
         true
     }

@@ -13,7 +13,7 @@
 
 use super::head::Or;
 use super::{CodeState, Compiler, DEPTH_MAX, Dest, Errors, Label, Later, occurrences};
-use crate::instructions::{MinimalInstruction, instruction_of, is_instruction};
+use crate::instructions::{MinimalInstruction, free_variables, has_space, instruction_of, is_function, is_instruction};
 use crate::lowering::Lowering;
 use crate::machine::code::{Branches, CollectedInto, HEADER, Instruction, OPEN, REDUCE, Slot, TemplatePart, TypeId};
 use crate::machine::lower::OddAnswer;
@@ -23,7 +23,7 @@ use crate::operation::Operation;
 use crate::operation::lowering_of;
 use crate::stdlib::forms::{asks_for_absence, branches_of_case};
 use region::Ref;
-use space::{Atom, Grounded, Variable, distinct_open_parts, distinct_parts, variables};
+use space::{Atom, Grounded, Variable, variables};
 
 /// Where the result of an instruction goes.
 #[derive(Clone, Copy)]
@@ -32,11 +32,6 @@ pub(super) enum Out {
     Value { dst: Slot, join: Label },
     /// It is a result inside `function`, of a call that a template makes: what is returned goes into a slot.
     Function { call: u32, dst: Slot, join: Label },
-}
-
-/// Whether an atom is `(function body)` with a body that can be run.
-pub(in crate::machine) fn is_function(atom: &Atom) -> bool {
-    matches!(atom.children(), Some([head, Atom::Expression(_)]) if head.is_symbol("function"))
 }
 
 /// Whether an atom is `(function $body)`, which can be run if the variable stands for an expression.
@@ -498,7 +493,7 @@ impl Compiler<'_, '_> {
     /// Makes the variables of the branches of a choice that have no slot yet, so that both have the same.
     pub(super) fn make_branches(&mut self, branches: &[&Atom]) {
         for branch in branches {
-            for variable in self.lower().seen_elsewhere(free_variables(branch), &[branch]) {
+            for variable in self.facts().seen_elsewhere(free_variables(branch), &[branch]) {
                 self.make_variable(&variable);
             }
         }
@@ -593,7 +588,7 @@ impl Compiler<'_, '_> {
     fn make_known_outside(&mut self, parts: [&Atom; 4]) {
         let [left, pattern, then, _] = parts;
         self.make_variables(left);
-        for variable in self.lower().seen_elsewhere(variables(pattern), &[pattern, then]) {
+        for variable in self.facts().seen_elsewhere(variables(pattern), &[pattern, then]) {
             self.make_variable(&variable);
         }
     }
@@ -739,19 +734,4 @@ fn takes_pairs(code: &Atom) -> bool {
 fn starts_with_variable(atom: &Atom) -> bool {
     matches!(atom.children(), Some([Atom::Variable(_), ..]))
         || matches!(atom.children(), Some([head, Atom::Variable(_)]) if head.is_symbol("function"))
-}
-
-/// Whether a space stands somewhere in an atom.
-pub(in crate::machine) fn has_space(atom: &Atom) -> bool {
-    distinct_open_parts(atom).any(|part| matches!(part, Atom::Grounded(Grounded::Space(_))))
-}
-
-/// The variables of code that no `chain` in it binds.
-pub(in crate::machine) fn free_variables(code: &Atom) -> Vec<Variable> {
-    let binder = |part: &Atom| match part.children() {
-        Some([chain, _, Atom::Variable(variable), _]) if chain.is_symbol("chain") => Some(variable.clone()),
-        _ => None,
-    };
-    let binders: Vec<Variable> = distinct_parts(code).filter_map(binder).collect();
-    variables(code).into_iter().filter(|variable| !binders.contains(variable)).collect()
 }

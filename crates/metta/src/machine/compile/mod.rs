@@ -36,10 +36,11 @@ use super::code::{
     ESCAPE, HEADER, Instruction, Key, Kind, Pc, REDUCE, ReturnPoint, RuleCode, Slot, TemplatePart, TypeId, WELL_TYPED,
 };
 use super::core::{CodeState, Core, Fact};
-use super::depth::{DEPTH_MAX, is_deep};
-use super::lower::{Lower, Scope};
+use super::depth::{DEPTH_MAX, SLOTS_MAX, is_deep};
+use super::lower::{Facts, Lower, Scope};
 use super::types::Rule;
 use super::{Halt, Running, changed_states};
+use crate::instructions::{has_space, is_function};
 use crate::names;
 use crate::rules::AskedRules;
 use groups::exclusive;
@@ -50,10 +51,6 @@ use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 pub(super) use groups::list_of;
-pub(super) use minimal::{free_variables, has_space, is_function};
-
-/// Functions are not compiled that need more slots than this, or have more rules with bodies.
-pub(super) const SLOTS_MAX: usize = 4_000;
 
 /// A place in code that is not known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -398,22 +395,19 @@ impl Running<'_> {
 }
 
 impl<'c, 'r> Compiler<'c, 'r> {
-    /// Looks at expressions from where the code stands.
-    fn lower(&mut self) -> Lower<'_, 'r> {
+    /// What is known of expressions where the code stands.
+    fn facts(&mut self) -> Facts<'_> {
         let (scope, is_well_typed) = (Scope::new(&self.state), self.is_well_typed);
-        Lower {
-            run: self.run,
-            scope,
-            whole: self.whole.clone(),
-            counts: Rc::clone(&self.counts),
-            locals: &self.locals,
-            is_form: self.is_form,
-            is_well_typed,
-            answer: self.answer.clone(),
-            is_stale: self.state.is_stale,
-            depth: self.depth,
-            is_too_large: false,
-        }
+        Facts { run: self.run, scope, whole: self.whole.clone(), counts: Rc::clone(&self.counts), is_well_typed }
+    }
+
+    /// Lowers expressions from where the code stands.
+    fn lower(&mut self) -> Lower<'_> {
+        let (is_form, answer, is_stale, depth) = (self.is_form, self.answer.clone(), self.state.is_stale, self.depth);
+        let (scope, is_well_typed) = (Scope::new(&self.state), self.is_well_typed);
+        let (whole, counts) = (self.whole.clone(), Rc::clone(&self.counts));
+        let facts = Facts { run: self.run, scope, whole, counts, is_well_typed };
+        Lower { facts, locals: &self.locals, is_form, answer, is_stale, depth, is_too_large: false }
     }
 
     fn new(run: &'c mut Running<'r>, slots: usize, whole: Atom) -> Self {

@@ -34,7 +34,7 @@ impl Compiler<'_, '_> {
                 continue;
             }
             let is_raw = matches!(argument, Atom::Variable(variable) if self.is_raw(variable));
-            if !is_raw && self.lower().is_same(argument) {
+            if !is_raw && self.facts().is_same(argument) {
                 continue;
             }
             let first_of = match argument.head() {

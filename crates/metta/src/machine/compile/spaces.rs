@@ -20,7 +20,7 @@ impl Compiler<'_, '_> {
         self.guard_each(&tests_of_type, atom, type_id, dest);
         let result = signature.result.unwrap_or(type_id);
         if !self.run.types().agrees_statically(result, type_id)
-            || !self.lower().arguments_agree(&signature.formals, arguments, &mut tests)
+            || !self.facts().arguments_agree(&signature.formals, arguments, &mut tests)
         {
             return self.plain(atom, type_id, dest);
         }

@@ -40,7 +40,7 @@ impl Compiler<'_, '_> {
         let (result, number) = (self.run.m.types.atom_type, self.run.m.types.number_type);
         let mut guards = Vec::new();
         if !self.run.types().agrees_statically(result, type_id)
-            || !self.lower().agrees(most, number, false, &mut guards)
+            || !self.facts().agrees(most, number, false, &mut guards)
         {
             return false;
         }
@@ -50,7 +50,7 @@ impl Compiler<'_, '_> {
             let slot = compiler.native_operand(most, number);
             compiler.made(atom, what, result, &[slot], dest);
         };
-        if self.lower().may_branch(most) {
+        if self.facts().may_branch(most) {
             self.within_barrier(dest, write)
         } else {
             write(self, dest)

@@ -49,11 +49,12 @@ fn check_within(node: &Core, is_known: &dyn Fn(&Variable) -> bool, known: &mut V
         }
         Core::Branches(parts) => {
             must_stand(known, &parts.subject)?;
-            for branch in &parts.branches {
+            parts.branches.iter().try_for_each(|branch| {
                 known.extend(variables(&branch.pattern));
-                check_within(&branch.body, is_known, known)?;
+                let found = check_within(&branch.body, is_known, known);
                 known.truncate(mark);
-            }
+                found
+            })?;
             return check_within(&parts.met_space, is_known, known);
         }
         Core::Compute(compute) => {

@@ -219,10 +219,10 @@ impl Writer<'_> {
             Core::Branches(parts) => {
                 let subject = self.variable(&parts.subject);
                 self.line(depth, &format!("branches of {subject}"));
-                for branch in &parts.branches {
+                parts.branches.iter().for_each(|branch| {
                     let pattern = self.atom(&branch.pattern);
                     self.block(depth + 1, &format!("if it matches {pattern}"), &[&branch.body]);
-                }
+                });
                 self.block(depth + 1, "if a pattern meets a space", &[&parts.met_space]);
             }
             Core::List(list) => {

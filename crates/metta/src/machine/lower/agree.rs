@@ -1,6 +1,6 @@
 //! Whether the types of expressions agree with what is expected of them, and the tests that have to hold for that.
 
-use super::Lower;
+use super::Facts;
 use crate::lowering::{Comparison, Form, Loop, Lowering};
 use crate::machine::code::{Guard, Slot, TypeId};
 use crate::machine::core::Test;
@@ -10,7 +10,7 @@ use crate::operation::{Operation, lowering_of};
 use region::Ref;
 use space::{Atom, Variable};
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Whether arguments agree with what a function type says, if the guards hold.
     pub(in crate::machine) fn arguments_agree(
         &mut self,
@@ -47,7 +47,7 @@ impl Lower<'_, '_> {
         is_nested: bool,
         guards: &mut Vec<Test>,
     ) -> bool {
-        if is_nested && (type_id == 0 || type_id == self.run.m.types.atom_type) {
+        if is_nested && (type_id == 0 || type_id == self.run.machine().types.atom_type) {
             return true;
         }
         match atom {
@@ -72,7 +72,7 @@ impl Lower<'_, '_> {
             Atom::Expression(expression) if !expression.is_empty() => {
                 self.call_agrees(atom, type_id, is_nested, guards)
             }
-            leaf => match self.run.m.values.constant_leaf(leaf) {
+            leaf => match self.run.machine_mut().values.constant_leaf(leaf) {
                 Some(known) => self.run.types().leaf_has_type(leaf, known, type_id, is_nested),
                 None => type_id == 0,
             },
@@ -104,7 +104,7 @@ impl Lower<'_, '_> {
             Atom::Expression(expression) => match expression.children().first() {
                 None => true,
                 Some(inner @ Atom::Symbol(_)) => {
-                    let inner = self.run.m.values.constant_leaf(inner).expect("it is a leaf");
+                    let inner = self.run.machine_mut().values.constant_leaf(inner).expect("it is a leaf");
                     self.run.types().makes_open(inner, expression.len() - 1)
                 }
                 Some(inner @ Atom::Expression(_)) => {
@@ -113,7 +113,7 @@ impl Lower<'_, '_> {
                 }
                 // Such a tuple has a type of its own, which agrees with none but what is unknown.
                 Some(inner) if Operation::of(inner).is_some() && matches!(guard, Guard::Head(_)) => {
-                    let found = self.only_type(head).and_then(|found| self.run.m.types.ids.id(&found));
+                    let found = self.only_type(head).and_then(|found| self.run.machine_mut().types.ids.id(&found));
                     found.is_some_and(|found| self.agrees(head, found, false, guards))
                 }
                 Some(_) => false,
@@ -125,8 +125,8 @@ impl Lower<'_, '_> {
     fn guard_for(&self, type_id: TypeId, is_nested: bool) -> Guard {
         match type_id {
             0 => Guard::Plain,
-            number if number == self.run.m.types.number_type => Guard::Number,
-            bool if bool == self.run.m.types.bool_type => Guard::Bool,
+            number if number == self.run.machine().types.number_type => Guard::Number,
+            bool if bool == self.run.machine().types.bool_type => Guard::Bool,
             other if is_nested => Guard::TypeInside(other),
             other => Guard::Type(other),
         }
@@ -135,13 +135,13 @@ impl Lower<'_, '_> {
     fn call_agrees(&mut self, call: &Atom, type_id: TypeId, is_nested: bool, guards: &mut Vec<Test>) -> bool {
         let children = call.children().expect("a call is an expression");
         let arity = children.len() - 1;
-        let Some(head) = self.run.m.values.constant_leaf(&children[0]) else {
+        let Some(head) = self.run.machine_mut().values.constant_leaf(&children[0]) else {
             let guard = if type_id == 0 { Guard::Head(arity as Slot) } else { Guard::OpenHead(arity as Slot) };
             return self.head_is_open(&children[0], guard, guards);
         };
         let equal = Lowering::Comparison(Comparison::Equal);
         if let ([_, left, right], true) = (children, lowering_of(&children[0]) == Some(equal)) {
-            let bool_type = self.run.m.types.bool_type;
+            let bool_type = self.run.machine().types.bool_type;
             return self.run.types().agrees_statically(bool_type, type_id)
                 && self.sides_agree(left, right, true, guards).is_some();
         }
@@ -180,7 +180,9 @@ impl Lower<'_, '_> {
 
     /// Whether the declared result of a form agrees with what is expected.
     pub(in crate::machine) fn form_has_type(&mut self, atom: &Atom, arity: usize, type_id: TypeId) -> bool {
-        let Some(head) = atom.head().and_then(|head| self.run.m.values.constant_leaf(head)) else { return true };
+        let Some(head) = atom.head().and_then(|head| self.run.machine_mut().values.constant_leaf(head)) else {
+            return true;
+        };
         match self.run.types().head_kind(head, arity) {
             HeadKind::Raw { result } => self.run.types().agrees_statically(result, type_id),
             HeadKind::Typed(signature) => {

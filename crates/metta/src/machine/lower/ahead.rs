@@ -4,16 +4,15 @@
 //! variable where it is first needed. If something that may have several results is evaluated before that place, each
 //! of them would get a variable of its own: so the variable is made ahead of it.
 
-use super::Lower;
+use super::{Facts, Surroundings};
 use crate::lowering::{Form, Loop, Lowering};
-use crate::machine::Running;
 use crate::machine::types::HeadKind;
 use crate::operation::lowering_of;
 use crate::stdlib::forms::special_form;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Variable, variables};
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The variables to be made before the evaluation of an atom that may have several results, since they are needed after it. If `pattern`
     /// takes these apart, its variables are not needed before.
     pub(in crate::machine) fn needed_after<'a>(
@@ -100,16 +99,16 @@ fn count_variables(atom: &Atom, counts: &mut FxHashMap<Variable, usize>) {
 }
 
 /// The variables that an evaluation needs and no pattern in it binds, in the order in which they are met.
-struct Needed<'n, 'r> {
-    run: &'n mut Running<'r>,
+struct Needed<'n> {
+    run: &'n mut dyn Surroundings,
     found: Vec<Variable>,
     is_found: FxHashSet<Variable>,
     /// How many patterns around bind each variable.
     bound: FxHashMap<Variable, usize>,
 }
 
-impl<'n, 'r> Needed<'n, 'r> {
-    fn new(run: &'n mut Running<'r>) -> Self {
+impl<'n> Needed<'n> {
+    fn new(run: &'n mut dyn Surroundings) -> Self {
         Self { run, found: Vec::new(), is_found: FxHashSet::default(), bound: FxHashMap::default() }
     }
 
@@ -169,7 +168,7 @@ impl<'n, 'r> Needed<'n, 'r> {
                 self.note_within(&Atom::expression([result.clone(), item.clone()]), [body]);
             }
             _ => {
-                let is_form = self.run.is_special_form(name.as_str(), arguments.len());
+                let is_form = self.run.special_form(name.as_str(), arguments.len()).is_some();
                 self.note_call(children, is_form);
             }
         }
@@ -210,7 +209,7 @@ impl<'n, 'r> Needed<'n, 'r> {
 
     /// Whether there may be an error that shows the whole expression, patterns included: of arguments with other types.
     fn may_be_shown(&mut self, head: &Atom, arity: usize) -> bool {
-        let Some(leaf) = self.run.m.values.constant_leaf(head) else { return false };
+        let Some(leaf) = self.run.machine_mut().values.constant_leaf(head) else { return false };
         !matches!(self.run.types().head_kind(leaf, arity), HeadKind::Untyped)
     }
 

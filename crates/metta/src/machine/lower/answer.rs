@@ -6,26 +6,13 @@
 //! 4. All of this is checked where the variable is evaluated; a number or a truth value is none of these.
 //! 5. `NotReducible` as it is written is an answer too.
 
-use super::{Lower, Place};
+use super::{Lower, OddAnswer, Place};
 use crate::machine::code::{Guard, TypeId};
 use crate::machine::core::{Core, Test};
 use crate::names;
 use space::Atom;
 
-/// What becomes of an odd answer.
-#[derive(Clone, Debug)]
-pub(in crate::machine) enum OddAnswer {
-    /// For `NotReducible` there is no result.
-    Fails,
-    /// For `NotReducible` this stands for itself.
-    Stands(Atom),
-    /// For `NotReducible` this stands for itself, and it enters code.
-    Enters(Atom),
-    /// There is no result, or this enters the code.
-    FailsOrEnters(Atom),
-}
-
-impl Lower<'_, '_> {
+impl Lower<'_> {
     /// What a rule or a form says.
     pub(in crate::machine) fn reduct(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
         if names::is_error(atom) {
@@ -51,7 +38,9 @@ impl Lower<'_, '_> {
         odd: impl FnOnce(&mut Self) -> OddAnswer,
     ) -> Core {
         match body {
-            Atom::Variable(variable) if self.scope.is_known(variable) && self.scope.fact(variable).is_none() => {
+            Atom::Variable(variable)
+                if self.facts.scope.is_known(variable) && self.facts.scope.fact(variable).is_none() =>
+            {
                 let odd = odd(self);
                 let node = self.reduct(body, type_id, place);
                 let reduct = |call: Option<&Atom>| {

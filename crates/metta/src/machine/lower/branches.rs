@@ -2,8 +2,8 @@
 
 use super::{Lower, OddAnswer, Place, Whole};
 use crate::instructions::is_odd;
+use crate::instructions::{has_space, is_function};
 use crate::machine::code::{Branches as KnownBranches, CollectedInto, Guard, Position, TypeId};
-use crate::machine::compile::{has_space, is_function};
 use crate::machine::core::{Branch, Branches, Core, Evaluator, Test, Written};
 use crate::names;
 use crate::stdlib::forms::asks_for_absence;
@@ -17,19 +17,19 @@ enum Chooser {
     Switch,
 }
 
-impl Lower<'_, '_> {
+impl Lower<'_> {
     /// `(collapse goal)`
     pub(super) fn collapse(&mut self, goal: &Atom) -> Core {
-        let shared = self.shared(goal);
-        self.scope.learn_each(&shared);
+        let shared = self.facts.shared(goal);
+        self.facts.scope.learn_each(&shared);
         Core::fresh(shared, self.collected(goal, CollectedInto::List))
     }
 
     /// All results of a goal, whose variables that occur elsewhere are known.
     fn collected(&mut self, goal: &Atom, into: CollectedInto) -> Core {
-        let mark = self.scope.mark();
+        let mark = self.facts.scope.mark();
         let goal = Box::new(self.value(goal, 0, Place::Inside));
-        self.scope.forget_from(mark);
+        self.facts.scope.forget_from(mark);
         Core::Collect { goal, into }
     }
 
@@ -39,14 +39,14 @@ impl Lower<'_, '_> {
         let pairs = pairs_of(branches, |pattern, body| !has_space(pattern) && !is_odd(body));
         let Some(pairs) = pairs else { return self.written(atom, type_id) };
         let mut fresh = self.needed_after_subject(subject, &pairs);
-        let shared = self.shared(subject);
+        let shared = self.facts.shared(subject);
         self.add_fresh(&mut fresh, shared);
         let into = CollectedInto::Subjects(KnownBranches::Known { asks_for_absence: asks_for_absence(branches) });
         let subjects = Box::new(self.collected(subject, into));
         let found = self.local();
-        self.scope.learn(&found, None);
+        self.facts.scope.learn(&found, None);
         let mut then = self.chosen(Chooser::Case, &found, (branches, &pairs), type_id, place);
-        if self.run.m.code.is_exact {
+        if self.facts.run.machine().code.is_exact {
             // What the form calls may have changed while its subject was evaluated: then that chooses the branch.
             let call = first_branch(Atom::Variable(found.clone()), branches);
             let as_written = self.chosen_by_call(call, atom);
@@ -60,7 +60,7 @@ impl Lower<'_, '_> {
         let is_plain = |body: &Atom| !body.is_symbol(names::NOT_REDUCIBLE) && !is_function(body);
         let pairs = pairs_of(branches, |pattern, body| !has_space(pattern) && is_plain(body))?;
         let mut tests = Vec::new();
-        if names::is_error(subject) || !self.agrees(subject, 0, false, &mut tests) {
+        if names::is_error(subject) || !self.facts.agrees(subject, 0, false, &mut tests) {
             return None;
         }
         let inside = if place == Place::Tail { place } else { Place::Gathered };
@@ -68,10 +68,10 @@ impl Lower<'_, '_> {
             let fresh = lower.needed_after_subject(subject, &pairs);
             let value = Box::new(lower.argument(subject, 0));
             let found = lower.local();
-            let fact = lower.fact_of(&value);
-            lower.scope.learn(&found, fact);
+            let fact = lower.facts.fact_of(&value);
+            lower.facts.scope.learn(&found, fact);
             let mut then = lower.chosen(Chooser::Switch, &found, (branches, &pairs), whole.type_id, inside);
-            if lower.run.m.code.is_exact {
+            if lower.facts.run.machine().code.is_exact {
                 let call = [Atom::symbol("switch"), Atom::Variable(found.clone()), branches.clone()];
                 let call = Written { atom: Atom::expression(call), type_id: 0, by: Evaluator::Interpreter };
                 then = Core::guarded(vec![Test::Unchanged], then, Core::Written(call));
@@ -85,7 +85,7 @@ impl Lower<'_, '_> {
     fn needed_after_subject(&mut self, subject: &Atom, pairs: &[[&Atom; 2]]) -> Vec<Variable> {
         let mut fresh = Vec::new();
         for [pattern, body] in pairs {
-            let needed = self.needed_after(subject, Some(pattern), [*body]);
+            let needed = self.facts.needed_after(subject, Some(pattern), [*body]);
             self.add_fresh(&mut fresh, needed);
         }
         fresh
@@ -101,21 +101,21 @@ impl Lower<'_, '_> {
         place: Place,
     ) -> Core {
         let branches = pairs.iter().map(|[pattern, body]| {
-            let mark = self.scope.mark();
+            let mark = self.facts.scope.mark();
             if let Atom::Variable(variable) = pattern
-                && !self.scope.is_known(variable)
+                && !self.facts.scope.is_known(variable)
             {
-                let fact = self.scope.fact(found);
-                self.scope.learn(variable, fact);
+                let fact = self.facts.scope.fact(found);
+                self.facts.scope.learn(variable, fact);
             }
             let new: Vec<Variable> =
-                variables(pattern).into_iter().filter(|variable| !self.scope.is_known(variable)).collect();
-            self.scope.learn_each(&new);
+                variables(pattern).into_iter().filter(|variable| !self.facts.scope.is_known(variable)).collect();
+            self.facts.scope.learn_each(&new);
             let node = self.answered(body, 0, place, |_| match chooser {
                 Chooser::Switch => OddAnswer::FailsOrEnters(Atom::expression([Atom::symbol("id"), (*body).clone()])),
                 Chooser::Case => OddAnswer::Fails,
             });
-            self.scope.forget_from(mark);
+            self.facts.scope.forget_from(mark);
             Branch { pattern: (*pattern).clone(), body: node }
         });
         let branches = branches.collect();

@@ -2,23 +2,23 @@
 
 use super::{Lower, Place, Whole};
 use crate::machine::code::{Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED};
-use crate::machine::compile::SLOTS_MAX;
 use crate::machine::core::{Call, Core};
+use crate::machine::depth::SLOTS_MAX;
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use crate::machine::words::{EMPTY, SYMBOL};
 use region::Ref;
 use space::{Atom, Variable, variables};
 use std::rc::Rc;
 
-impl Lower<'_, '_> {
+impl Lower<'_> {
     /// An expression with a symbol as its head that is no special form.
     pub(in crate::machine) fn named(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
         let children = atom.children().expect("it is an expression");
         let arity = children.len() - 1;
-        let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
+        let head = self.facts.run.machine_mut().values.constant_leaf(&children[0]).expect("it is a leaf");
         let whole = Whole { atom, type_id };
-        match self.run.types().head_kind(head, arity) {
-            _ if self.is_well_typed => self.well_typed_call(head, atom, place),
+        match self.facts.run.types().head_kind(head, arity) {
+            _ if self.facts.is_well_typed => self.well_typed_call(head, atom, place),
             HeadKind::Untyped => self.tuple(head, whole, place),
             HeadKind::Raw { result } => self.typed(head, &Signature::raw(arity, result), whole, place),
             HeadKind::Typed(signature) => self.typed(head, &signature, whole, place),
@@ -26,7 +26,7 @@ impl Lower<'_, '_> {
                 if let Some(data) = self.data_with_open_type(&function, head, whole, place) {
                     return data;
                 }
-                match self.instantiated(&function, &children[1..], type_id) {
+                match self.facts.instantiated(&function, &children[1..], type_id) {
                     Some((signature, tests)) => {
                         self.guarded(tests, whole, |lower| lower.typed(head, &signature, whole, place))
                     }
@@ -44,11 +44,11 @@ impl Lower<'_, '_> {
     fn well_typed_call(&mut self, head: Ref, atom: &Atom, place: Place) -> Core {
         let arguments = &atom.children().expect("it is an expression")[1..];
         let count = arguments.len() as Slot;
-        if !self.run.has_rules(head, count) {
-            let function = self.run.m.code.function(head, count, 0);
+        if !self.facts.run.has_rules((head, count)) {
+            let function = self.facts.run.machine_mut().code.function(head, count, 0);
             return self.data(None, (function, head), atom, place);
         }
-        let function = self.run.m.code.function(head, count, WELL_TYPED);
+        let function = self.facts.run.machine_mut().code.function(head, count, WELL_TYPED);
         self.call(function, None, Whole { atom, type_id: 0 }, false, place)
     }
 
@@ -60,8 +60,8 @@ impl Lower<'_, '_> {
             return self.written(atom, type_id);
         }
         let count = (children.len() - 1) as Slot;
-        let function = self.run.m.code.function(head, count, type_id);
-        if self.run.has_rules(head, count) {
+        let function = self.facts.run.machine_mut().code.function(head, count, type_id);
+        if self.facts.run.has_rules((head, count)) {
             self.call(function, None, whole, true, place)
         } else {
             self.data(None, (function, head), atom, place)
@@ -75,13 +75,13 @@ impl Lower<'_, '_> {
         let children = atom.children().expect("it is an expression");
         let mut tests = Vec::new();
         let applies = head.tag() == SYMBOL
-            && self.run.types().agrees_statically(result, type_id)
-            && self.arguments_agree(&signature.formals, &children[1..], &mut tests);
+            && self.facts.run.types().agrees_statically(result, type_id)
+            && self.facts.arguments_agree(&signature.formals, &children[1..], &mut tests);
         if !applies {
             return self.written(atom, type_id);
         }
-        let result = self.run.m.types.evaluated_as(result);
-        let function = self.run.m.code.function(head, (children.len() - 1) as Slot, result);
+        let result = self.facts.run.machine().types.evaluated_as(result);
+        let function = self.facts.run.machine_mut().code.function(head, (children.len() - 1) as Slot, result);
         self.guarded(tests, whole, |lower| {
             match lower.data_by_type((function, head), &signature.formals, whole, place) {
                 Some(data) => data,
@@ -106,8 +106,9 @@ impl Lower<'_, '_> {
             return call;
         }
         let mut fresh = self.before_arguments(arguments);
-        let is_open =
-            |(formal, argument): (&Formal, &Atom)| matches!(formal, Formal::Typed(_)) && !self.has_one_result(argument);
+        let is_open = |(formal, argument): (&Formal, &Atom)| {
+            matches!(formal, Formal::Typed(_)) && !self.facts.has_one_result(argument)
+        };
         let is_gathered = place != Place::Tail && formals.iter().zip(arguments).any(is_open);
         let held = if is_tuple { self.held(arguments) } else { Vec::new() };
         self.add_fresh(&mut fresh, held.clone());
@@ -126,27 +127,20 @@ impl Lower<'_, '_> {
     fn before_arguments(&mut self, arguments: &[Atom]) -> Vec<Variable> {
         let mut fresh = Vec::new();
         // Where rules may change, it can be seen only so that an argument came to itself.
-        if self.run.m.code.is_exact && arguments.iter().any(|argument| !self.is_same(argument)) {
-            for variable in arguments.iter().flat_map(variables) {
-                self.add_fresh(&mut fresh, vec![variable]);
-            }
+        if self.facts.run.machine().code.is_exact && arguments.iter().any(|argument| !self.facts.is_same(argument)) {
+            self.add_fresh(&mut fresh, arguments.iter().flat_map(variables).collect());
         }
         for argument in arguments {
-            let shared = self.shared(argument);
+            let shared = self.facts.shared(argument);
             self.add_fresh(&mut fresh, shared);
         }
-        let needed = self.needed_after_first(arguments);
+        let needed = self.facts.needed_after_first(arguments);
         self.add_fresh(&mut fresh, needed);
         fresh
     }
 
     pub(super) fn add_fresh(&mut self, fresh: &mut Vec<Variable>, variables: Vec<Variable>) {
-        for variable in variables {
-            if !self.scope.is_known(&variable) {
-                self.scope.learn(&variable, None);
-                fresh.push(variable);
-            }
-        }
+        fresh.extend(variables.into_iter().filter(|variable| self.facts.scope.meets(variable)));
     }
 
     /// A call whose arguments are leaves and variables, and sums of numbers beside a variable that may have several results; where a
@@ -157,7 +151,7 @@ impl Lower<'_, '_> {
         let untyped = untyped(arguments.len());
         let formals = typed.map_or(&*untyped, |typed| &**typed);
         let has_sums = arguments.iter().any(|argument| argument.children().is_some());
-        if arguments.len() > SOURCES_MAX || has_sums && !self.are_sums_and_variables(arguments, formals) {
+        if arguments.len() > SOURCES_MAX || has_sums && !self.facts.are_sums_and_variables(arguments, formals) {
             return None;
         }
         let mut sums = Vec::new();
@@ -177,8 +171,8 @@ impl Lower<'_, '_> {
             written.push(atom);
         }
         let fresh: Vec<Variable> =
-            variables(atom).into_iter().filter(|variable| !self.scope.is_known(variable)).collect();
-        self.scope.learn_each(&fresh);
+            variables(atom).into_iter().filter(|variable| !self.facts.scope.is_known(variable)).collect();
+        self.facts.scope.learn_each(&fresh);
         let as_written = if has_sums { Atom::expression(written) } else { atom.clone() };
         let as_written = Core::Written(crate::machine::core::Written {
             atom: as_written,
@@ -202,17 +196,19 @@ impl Lower<'_, '_> {
     /// An argument that is taken as it is, if it is a leaf or a variable.
     fn direct_argument(&mut self, argument: &Atom, formal: &Formal) -> Option<Core> {
         let Atom::Variable(variable) = argument else {
-            let leaf = self.run.m.values.constant_leaf(argument)?;
+            let leaf = self.facts.run.machine_mut().values.constant_leaf(argument)?;
             let is_plain = match formal {
                 Formal::Typed(type_id) => {
-                    leaf != EMPTY && self.run.types().leaf_has_type(argument, leaf, *type_id, false)
+                    leaf != EMPTY && self.facts.run.types().leaf_has_type(argument, leaf, *type_id, false)
                 }
                 Formal::Raw | Formal::Expression => true,
             };
             return is_plain.then_some(Core::Leaf(leaf));
         };
         match formal {
-            Formal::Typed(type_id) if self.is_normal(variable, *type_id) => Some(Core::Variable(variable.clone())),
+            Formal::Typed(type_id) if self.facts.is_normal(variable, *type_id) => {
+                Some(Core::Variable(variable.clone()))
+            }
             Formal::Typed(0) => {
                 Some(Core::Evaluate { variable: variable.clone(), type_id: 0, position: Position::Child })
             }
@@ -228,11 +224,12 @@ impl Lower<'_, '_> {
         for part in parts {
             match part {
                 Atom::Variable(variable) if may_bind || !calls.is_empty() => {
-                    if self.scope.fact(variable).is_some() {
+                    if self.facts.scope.fact(variable).is_some() {
                         continue;
                     }
                     // Arithmetic on numbers binds nothing.
-                    may_bind |= calls.drain(..).any(|call| !self.is_same(call) && !self.has_one_result(call));
+                    may_bind |=
+                        calls.drain(..).any(|call| !self.facts.is_same(call) && !self.facts.has_one_result(call));
                     if may_bind {
                         held.push(variable.clone());
                     }

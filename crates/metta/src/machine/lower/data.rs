@@ -18,17 +18,17 @@ use region::Ref;
 use space::{Atom, Variable, variables};
 use std::rc::Rc;
 
-impl Lower<'_, '_> {
+impl Lower<'_> {
     /// Data, and how it is made if its head has a type.
     pub(super) fn data(&mut self, by: Option<DataTypes>, head: (u32, Ref), atom: &Atom, place: Place) -> Core {
         let by = by.map(Rc::new);
         let arguments = &atom.children().expect("data is an expression")[1..];
-        let mut fresh = self.needed_after_first(arguments);
-        self.scope.learn_each(&fresh);
-        let is_exact = self.run.m.code.is_exact;
+        let mut fresh = self.facts.needed_after_first(arguments);
+        self.facts.scope.learn_each(&fresh);
+        let is_exact = self.facts.run.machine().code.is_exact;
         if let (Place::Tail, Some((last, others))) = (place, arguments.split_last())
             && !is_exact
-            && self.is_call(last)
+            && self.facts.is_call(last)
             && self.makes(Pass::DataAroundCalls)
         {
             let type_id = by.as_ref().map_or(0, |by| by.formal(others.len()));
@@ -37,14 +37,12 @@ impl Lower<'_, '_> {
             data.around = Some(Box::new(Around { call, atom: last.clone() }));
             return Core::fresh(fresh, Core::Data(Box::new(data)));
         }
-        let is_same = arguments.iter().all(|argument| self.is_same(argument));
+        let is_same = arguments.iter().all(|argument| self.facts.is_same(argument));
         if is_exact && !is_same {
             // Where rules may change, it can be seen only so that an argument came to itself.
-            for variable in arguments.iter().flat_map(variables) {
-                self.add_fresh(&mut fresh, vec![variable]);
-            }
+            self.add_fresh(&mut fresh, arguments.iter().flat_map(variables).collect());
         }
-        let is_gathered = place != Place::Tail && self.is_gathered(arguments);
+        let is_gathered = place != Place::Tail && self.facts.is_gathered(arguments);
         let mut data = self.data_of(by, head, arguments, &mut fresh);
         (data.is_same, data.is_gathered) = (is_same, is_gathered);
         data.written = (is_exact && !is_same).then(|| arguments.to_vec());
@@ -63,12 +61,12 @@ impl Lower<'_, '_> {
         let is_simple = |argument: &Atom| !matches!(argument, Atom::Expression(_)) && !argument.is_symbol(names::EMPTY);
         let is_flat = arguments.iter().all(is_simple);
         // What an argument before it has bound is evaluated as any other argument, where these have types.
-        let held = if self.is_well_typed || by.is_some() { Vec::new() } else { self.held(arguments) };
+        let held = if self.facts.is_well_typed || by.is_some() { Vec::new() } else { self.held(arguments) };
         self.add_fresh(fresh, held.clone());
         let mut children = Vec::with_capacity(arguments.len());
         for (place, argument) in arguments.iter().enumerate() {
             let type_id = by.as_ref().map_or(0, |by| by.formal(place));
-            children.push(match (self.run.m.values.constant_leaf(argument), argument) {
+            children.push(match (self.facts.run.machine_mut().values.constant_leaf(argument), argument) {
                 (Some(EMPTY), _) => Core::Fail,
                 (Some(leaf), _) => Core::Leaf(leaf),
                 (None, Atom::Variable(variable)) if is_flat => {
@@ -104,7 +102,7 @@ impl Lower<'_, '_> {
     ) -> Option<Core> {
         let arguments = &whole.atom.children().expect("it is an expression")[1..];
         let are_evaluated = formals.iter().all(|formal| matches!(formal, Formal::Typed(_)));
-        if !are_evaluated || !self.is_data_by_type(head.1, arguments) {
+        if !are_evaluated || !self.facts.is_data_by_type(head.1, arguments) {
             return None;
         }
         let by = DataTypes { formals: Some(Rc::clone(formals)), whole: whole.atom.clone(), type_id: whole.type_id };
@@ -123,14 +121,14 @@ impl Lower<'_, '_> {
         let arguments = &atom.children().expect("it is an expression")[1..];
         let is_simple = !arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)))
             && arguments.iter().any(|argument| matches!(argument, Atom::Variable(_)));
-        let expected = self.run.m.types.ids.atom(type_id);
+        let expected = self.facts.run.machine().types.ids.atom(type_id);
         let says_how = types::says_how(function) || type_id != 0 && types::says_how(expected);
         let (formals, _) = types::function_parts(function);
-        if !is_simple || says_how || formals.len() != arguments.len() || !self.is_data_by_type(head, arguments) {
+        if !is_simple || says_how || formals.len() != arguments.len() || !self.facts.is_data_by_type(head, arguments) {
             return None;
         }
         let by = DataTypes { formals: None, whole: atom.clone(), type_id };
-        let function = self.run.m.code.function(head, arguments.len() as Slot, type_id);
+        let function = self.facts.run.machine_mut().code.function(head, arguments.len() as Slot, type_id);
         Some(self.data(Some(by), (function, head), atom, place))
     }
 
@@ -145,24 +143,25 @@ impl Lower<'_, '_> {
     ) -> Option<Core> {
         let Whole { atom, type_id } = whole;
         let arguments = &atom.children().expect("it is an expression")[1..];
-        let changed = self.run.m.types.changed_parameters(head, function);
-        if changed.is_empty() || !self.is_data_by_type(head, arguments) {
+        let changed = self.facts.run.machine_mut().types.changed_parameters(head, function);
+        if changed.is_empty() || !self.facts.is_data_by_type(head, arguments) {
             return None;
         }
-        let (known, mut tests) = self.known_type(function, arguments, type_id)?;
-        let formals = self.formals_left_open(&known, &changed, arguments)?;
+        let (known, mut tests) = self.facts.known_type(function, arguments, type_id)?;
+        let formals = self.facts.formals_left_open(&known, &changed, arguments)?;
         let (_, result) = types::function_parts(&known);
         let agrees = self
+            .facts
             .run
-            .m
+            .machine_mut()
             .types
             .ids
             .intern_type(result)
-            .is_some_and(|result| self.run.types().agrees_statically(result, type_id));
-        if !agrees || !self.arguments_agree(&formals, arguments, &mut tests) {
+            .is_some_and(|result| self.facts.run.types().agrees_statically(result, type_id));
+        if !agrees || !self.facts.arguments_agree(&formals, arguments, &mut tests) {
             return None;
         }
-        let function = self.run.m.code.function(head, arguments.len() as Slot, type_id);
+        let function = self.facts.run.machine_mut().code.function(head, arguments.len() as Slot, type_id);
         Some(self.guarded(tests, whole, |lower| {
             let data = lower.data_by_type((function, head), &formals, whole, place);
             data.unwrap_or_else(|| lower.written(atom, type_id))

@@ -1,7 +1,7 @@
 //! `==` takes two values of one type: which one that is.
 
-use super::Lower;
-use crate::lowering::{Comparison, Lowering};
+use super::Facts;
+use crate::lowering::Lowering;
 use crate::machine::code::{Guard, Slot, TypeId};
 use crate::machine::core::Fact;
 use crate::machine::core::Test;
@@ -25,7 +25,7 @@ pub(super) enum Side {
     Other,
 }
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The type that both sides of `==` are evaluated to, if their types agree and the guards hold.
     pub(in crate::machine) fn sides_agree(
         &mut self,
@@ -34,7 +34,7 @@ impl Lower<'_, '_> {
         is_nested: bool,
         guards: &mut Vec<Test>,
     ) -> Option<TypeId> {
-        let number = self.run.m.types.number_type;
+        let number = self.run.machine().types.number_type;
         let (first, second) = (self.side(left), self.side(right));
         match (first, second) {
             (Side::Number, _) | (_, Side::Number) if self.is_well_typed => {
@@ -72,8 +72,8 @@ impl Lower<'_, '_> {
 
     fn side(&mut self, atom: &Atom) -> Side {
         match self.side_without_type(atom) {
-            Side::Other => match self.only_type(atom).and_then(|found| self.run.m.types.ids.id(&found)) {
-                Some(number) if number == self.run.m.types.number_type => Side::Number,
+            Side::Other => match self.only_type(atom).and_then(|found| self.run.machine_mut().types.ids.id(&found)) {
+                Some(number) if number == self.run.machine().types.number_type => Side::Number,
                 Some(found) => Side::Typed(found),
                 None => Side::Other,
             },
@@ -91,7 +91,7 @@ impl Lower<'_, '_> {
             Atom::Grounded(space::Grounded::Number(_)) => Side::Number,
             Atom::Expression(expression) if expression.is_empty() && self.run.types().is_unit_open() => Side::Open,
             Atom::Symbol(_) => {
-                let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
+                let leaf = self.run.machine_mut().values.constant_leaf(atom).expect("it is a leaf");
                 if self.run.types().is_open(leaf) { Side::Open } else { Side::Other }
             }
             Atom::Expression(expression) if !expression.is_empty() => {
@@ -100,12 +100,13 @@ impl Lower<'_, '_> {
                     return Side::Number;
                 }
                 let Atom::Symbol(_) = head else { return Side::Other };
-                let leaf = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+                let leaf = self.run.machine_mut().values.constant_leaf(head).expect("it is a leaf");
                 let arity = expression.len() - 1;
                 let is_open = match self.run.types().head_kind(leaf, arity) {
                     HeadKind::Untyped => self.run.types().makes_open(leaf, arity),
                     HeadKind::Raw { result } => {
-                        result == self.run.m.types.atom_type && !self.run.types().may_have_whole_type(leaf, arity)
+                        result == self.run.machine().types.atom_type
+                            && !self.run.types().may_have_whole_type(leaf, arity)
                     }
                     _ => false,
                 };
@@ -119,16 +120,9 @@ impl Lower<'_, '_> {
     pub(in crate::machine) fn is_untyped_call(&mut self, atom: &Atom) -> bool {
         let Some([head, arguments @ ..]) = atom.children() else { return false };
         matches!(self.side_without_type(atom), Side::Call)
-            && self.run.m.values.constant_leaf(head).is_some_and(|head| {
+            && self.run.machine_mut().values.constant_leaf(head).is_some_and(|head| {
                 matches!(self.run.types().head_kind(head, arguments.len()), HeadKind::Untyped)
-                    && self.run.has_rules(head, arguments.len() as Slot)
+                    && self.run.has_rules((head, arguments.len() as Slot))
             })
     }
-}
-
-/// Whether there is another `==` in an expression, which is no deeper than what is compiled.
-pub(super) fn mentions_equality(atom: &Atom) -> bool {
-    let parts = atom.children().unwrap_or_default();
-    parts.first().and_then(lowering_of) == Some(Lowering::Comparison(Comparison::Equal))
-        || parts.iter().any(mentions_equality)
 }

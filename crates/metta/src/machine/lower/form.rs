@@ -1,10 +1,10 @@
 //! Special forms.
 
 use super::{Lower, OddAnswer, Place, Whole};
+use crate::instructions::has_space;
 use crate::instructions::is_odd;
 use crate::lowering::Form;
 use crate::machine::code::TypeId;
-use crate::machine::compile::has_space;
 use crate::machine::core::{Core, Evaluator, If, Match, Test, Written};
 use crate::machine::types::{Formal, Signature};
 use crate::machine::words::ERROR;
@@ -12,16 +12,16 @@ use crate::names;
 use space::{Atom, Variable, variables};
 use std::rc::Rc;
 
-impl Lower<'_, '_> {
+impl Lower<'_> {
     /// An expression that a special form begins.
     pub(in crate::machine) fn special(&mut self, form: Form, atom: &Atom, type_id: TypeId, place: Place) -> Core {
         let children = atom.children().expect("a form is an expression");
-        if !self.form_has_type(atom, children.len() - 1, type_id) {
+        if !self.facts.form_has_type(atom, children.len() - 1, type_id) {
             return self.written(atom, type_id);
         }
         let whole = Whole { atom, type_id };
         match (form, &children[1..]) {
-            (Form::If, [condition, then, otherwise]) if self.has_one_result(condition) => {
+            (Form::If, [condition, then, otherwise]) if self.facts.has_one_result(condition) => {
                 self.conditional(whole, [condition, then, otherwise], place)
             }
             (Form::If, [condition, then, otherwise]) => self.gathered(condition, place, |lower, place| {
@@ -32,7 +32,7 @@ impl Lower<'_, '_> {
             }
             // Its type, `(-> $t $t)`, says nothing that the evaluation of its argument does not.
             (Form::Identity, [_]) if type_id == 0 => {
-                let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
+                let head = self.facts.run.machine_mut().values.constant_leaf(&children[0]).expect("it is a leaf");
                 let signature = Signature { formals: [Formal::Typed(0)].into(), result: Some(0) };
                 self.typed(head, &signature, whole, place)
             }
@@ -72,13 +72,13 @@ impl Lower<'_, '_> {
             return self.named(atom, type_id, place);
         }
         let mut tests = Vec::new();
-        let bool_type = self.run.m.types.bool_type;
-        if !self.agrees(condition, bool_type, false, &mut tests) {
+        let bool_type = self.facts.run.machine().types.bool_type;
+        if !self.facts.agrees(condition, bool_type, false, &mut tests) {
             return self.written(atom, type_id);
         }
         self.guarded(tests, whole, |lower| {
-            let fresh = lower.needed_after(condition, None, [then, otherwise]);
-            lower.scope.learn_each(&fresh);
+            let fresh = lower.facts.needed_after(condition, None, [then, otherwise]);
+            lower.facts.scope.learn_each(&fresh);
             let condition = lower.argument(condition, bool_type);
             let value = lower.local();
             let children = atom.children().expect("a conditional is an expression");
@@ -89,10 +89,10 @@ impl Lower<'_, '_> {
             let stuck = with(Atom::Variable(value.clone()));
             let stuck = Written { atom: stuck, type_id, by: Evaluator::Interpreter };
             let [then, otherwise] = [(then, true), (otherwise, false)].map(|(branch, truth)| {
-                let mark = lower.scope.mark();
+                let mark = lower.facts.scope.mark();
                 let odd = || OddAnswer::Enters(with(Atom::from(truth)));
                 let node = lower.answered(branch, type_id, place, |_| odd());
-                lower.scope.forget_from(mark);
+                lower.facts.scope.forget_from(mark);
                 node
             });
             let branches = If { condition, then, otherwise, value, stuck, shortcut: None };
@@ -106,7 +106,7 @@ impl Lower<'_, '_> {
         let [pattern, value, _] = parts;
         let mut tests = Vec::new();
         // A space that is written in the pattern is asked: by code only one that a value turns out to have is.
-        if names::is_error(value) || has_space(pattern) || !self.agrees(value, 0, false, &mut tests) {
+        if names::is_error(value) || has_space(pattern) || !self.facts.agrees(value, 0, false, &mut tests) {
             return self.written(atom, type_id);
         }
         self.guarded(tests, whole, |lower| {
@@ -124,38 +124,38 @@ impl Lower<'_, '_> {
     fn bound(&mut self, whole: Whole<'_>, [pattern, value, body]: [&Atom; 3], place: Place) -> Core {
         // A value that mentions it may bind it.
         let is_new = matches!(pattern, Atom::Variable(variable)
-            if !self.scope.is_known(variable) && !variables(value).contains(variable));
+            if !self.facts.scope.is_known(variable) && !variables(value).contains(variable));
         let unknown = |lower: &Self| -> Vec<Variable> {
-            variables(pattern).into_iter().filter(|variable| !lower.scope.is_known(variable)).collect()
+            variables(pattern).into_iter().filter(|variable| !lower.facts.scope.is_known(variable)).collect()
         };
         // The variables of a form keep their names, whatever they are bound to.
         let mut fresh = if self.is_form { unknown(self) } else { Vec::new() };
-        self.scope.learn_each(&fresh);
-        let needed = self.needed_after(value, Some(pattern), [body]);
-        self.scope.learn_each(&needed);
+        self.facts.scope.learn_each(&fresh);
+        let needed = self.facts.needed_after(value, Some(pattern), [body]);
+        self.facts.scope.learn_each(&needed);
         fresh.extend(needed);
         let node = self.argument(value, 0);
         let local = self.local();
-        let fact = self.fact_of(&node);
-        self.scope.learn(&local, fact);
+        let fact = self.facts.fact_of(&node);
+        self.facts.scope.learn(&local, fact);
         let subject = Atom::Variable(local.clone());
         let rule = [Atom::symbol("unify"), subject.clone(), pattern.clone(), body.clone(), names::empty()];
         let rule = Atom::expression(rule);
         let met_space = (!is_new).then(|| Rc::new(self.written(&rule, whole.type_id)));
         if let Atom::Variable(variable) = pattern
-            && !self.scope.is_known(variable)
+            && !self.facts.scope.is_known(variable)
         {
-            self.scope.learn(variable, fact);
+            self.facts.scope.learn(variable, fact);
         }
         let new = unknown(self);
-        self.scope.learn_each(&new);
+        self.facts.scope.learn_each(&new);
         let then = self.answered(body, 0, place, |_| OddAnswer::Stands(rule.clone()));
         let matched =
             Core::Match(Box::new(Match { subject: local.clone(), pattern: pattern.clone(), met_space, then }));
         let called = [Atom::symbol("let"), pattern.clone(), subject, body.clone()];
         let called = Written { atom: Atom::expression(called), type_id: 0, by: Evaluator::Interpreter };
         // Where rules may change, what `let` means may have changed while its value was evaluated.
-        let tests = if self.run.m.code.is_exact { vec![Test::Unchanged] } else { Vec::new() };
+        let tests = if self.facts.run.machine().code.is_exact { vec![Test::Unchanged] } else { Vec::new() };
         let then = Box::new(Core::guarded(tests, matched, Core::Written(called)));
         Core::fresh(fresh, Core::Let { variable: local, value: Box::new(node), then })
     }
@@ -166,17 +166,17 @@ impl Lower<'_, '_> {
         let [Atom::Variable(rest), value, body] = parts else { return None };
         let [Atom::Symbol(name), element, Atom::Variable(list)] = body.children()? else { return None };
         let is_there = match element {
-            Atom::Variable(element) => element != rest && self.scope.is_known(element),
-            element => self.run.m.values.constant_leaf(element).is_some_and(|leaf| leaf != ERROR),
+            Atom::Variable(element) => element != rest && self.facts.scope.is_known(element),
+            element => self.facts.run.machine_mut().values.constant_leaf(element).is_some_and(|leaf| leaf != ERROR),
         };
-        let is_plain = place == Place::Tail && !self.is_form && !self.run.m.code.is_exact;
+        let is_plain = place == Place::Tail && !self.is_form && !self.facts.run.machine().code.is_exact;
         let is_such = is_plain
             && list == rest
             && is_there
-            && !self.scope.is_known(rest)
+            && !self.facts.scope.is_known(rest)
             && !variables(value).contains(rest)
-            && self.is_call(value)
-            && self.run.special_form(name.as_str(), 2) == Some(Form::Cons);
+            && self.facts.is_call(value)
+            && self.facts.run.special_form(name.as_str(), 2) == Some(Form::Cons);
         is_such.then_some(element)
     }
 }

@@ -1,16 +1,16 @@
 //! Lists taken apart and put together, and tests of atoms as they stand.
 
 use super::{Lower, OddAnswer, Place, Whole};
+use crate::instructions::free_variables;
 use crate::instructions::is_odd;
 use crate::lowering::{Form, Lowering};
 use crate::machine::code::{Guard, Position};
-use crate::machine::compile::free_variables;
 use crate::machine::core::{AtomTest, Core, IfAtoms, List, ListOperation, Test};
 use crate::machine::types::Formal;
 use space::{Atom, Variable};
 use std::rc::Rc;
 
-impl Lower<'_, '_> {
+impl Lower<'_> {
     /// `car-atom`, `cdr-atom`, `cons-atom`, `decons-atom`; `None` if the library's rule says what they come to.
     pub(super) fn list_form(&mut self, form: Form, whole: Whole<'_>) -> Option<Core> {
         let Whole { atom, type_id } = whole;
@@ -22,10 +22,11 @@ impl Lower<'_, '_> {
             _ => ListOperation::Decons,
         };
         let is_raw = matches!(operation, ListOperation::Cons | ListOperation::Decons);
-        let result = if is_raw { self.run.m.types.atom_type } else { 0 };
+        let result = if is_raw { self.facts.run.machine().types.atom_type } else { 0 };
         let mut tests = Vec::new();
         let list = arguments.last().expect("the form has arguments");
-        if !self.run.types().agrees_statically(result, type_id) || !self.is_raw_expression(list, &mut tests) {
+        if !self.facts.run.types().agrees_statically(result, type_id) || !self.facts.is_raw_expression(list, &mut tests)
+        {
             return None;
         }
         Some(self.guarded(tests, whole, |lower| {
@@ -70,8 +71,10 @@ impl Lower<'_, '_> {
 
     fn size(&mut self, list: &Atom, whole: Whole<'_>) -> Option<Core> {
         let mut tests = Vec::new();
-        let number = self.run.m.types.number_type;
-        if !self.run.types().agrees_statically(number, whole.type_id) || !self.is_raw_expression(list, &mut tests) {
+        let number = self.facts.run.machine().types.number_type;
+        if !self.facts.run.types().agrees_statically(number, whole.type_id)
+            || !self.facts.is_raw_expression(list, &mut tests)
+        {
             return None;
         }
         Some(self.guarded(tests, whole, |lower| {
@@ -82,13 +85,14 @@ impl Lower<'_, '_> {
 
     fn element(&mut self, list: &Atom, index: &Atom, whole: Whole<'_>) -> Option<Core> {
         let mut tests = Vec::new();
-        let formals = [Formal::Expression, Formal::Typed(self.run.m.types.number_type)];
+        let formals = [Formal::Expression, Formal::Typed(self.facts.run.machine().types.number_type)];
         let arguments = [list.clone(), index.clone()];
-        let atom_type = self.run.m.types.atom_type;
-        let is_plain = matches!(index, Atom::Variable(_)) || self.run.m.values.constant_leaf(index).is_some();
+        let atom_type = self.facts.run.machine().types.atom_type;
+        let is_plain =
+            matches!(index, Atom::Variable(_)) || self.facts.run.machine_mut().values.constant_leaf(index).is_some();
         if !is_plain
-            || !self.run.types().agrees_statically(atom_type, whole.type_id)
-            || !self.arguments_agree(&formals, &arguments, &mut tests)
+            || !self.facts.run.types().agrees_statically(atom_type, whole.type_id)
+            || !self.facts.arguments_agree(&formals, &arguments, &mut tests)
         {
             return None;
         }
@@ -112,14 +116,14 @@ impl Lower<'_, '_> {
         }
         let mut fresh: Vec<Variable> = Vec::new();
         for branch in [then, otherwise] {
-            let seen = self.seen_elsewhere(free_variables(branch), &[branch]);
+            let seen = self.facts.seen_elsewhere(free_variables(branch), &[branch]);
             self.add_fresh(&mut fresh, seen);
         }
         let operands = tested.iter().map(|tested| self.quote(tested)).collect();
         let [then, otherwise] = [then, otherwise].map(|branch| {
-            let mark = self.scope.mark();
+            let mark = self.facts.scope.mark();
             let node = self.answered(branch, 0, place, |_| OddAnswer::Enters(whole.atom.clone()));
-            self.scope.forget_from(mark);
+            self.facts.scope.forget_from(mark);
             node
         });
         Some(Core::fresh(fresh, Core::IfAtoms(Box::new(IfAtoms { asks, operands, then, otherwise }))))

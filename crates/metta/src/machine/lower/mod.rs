@@ -2,10 +2,10 @@
 //!
 //! - `value` and `call` lower expressions by their heads, `operation` native functions, `list` those on lists, `form` and `branches` special
 //!   forms, `answer` what a form answers with, `data` expressions whose heads have no rules;
-//! - `agree` asks whether types agree, and which tests have to hold for that; `parametric` and `equality` are parts of it;
-//! - `results` says what is known of the results of an expression;
-//! - `ahead` says which variables must be made before an expression;
-//! - `scope` is what is known of variables.
+//! - [`Facts`] is what is known of expressions: `agree` says whether types agree, and which tests have to hold for that (`parametric` and
+//!   `equality` are parts of it), `results` what is known of the results of an expression, `ahead` which variables must be made before an
+//!   expression, and `scope` what is known of variables;
+//! - [`Surroundings`] is what all of this asks of the machine: lowering makes no code and evaluates nothing.
 //!
 //! A form that is not lowered yet becomes a node that holds its atom.
 
@@ -24,21 +24,15 @@ mod results;
 mod scope;
 mod value;
 
-use super::Running;
+use super::Machine;
 use super::code::TypeId;
-use super::core::{Core, Evaluator, Test, Written};
-use crate::names;
-use crate::passes::Pass;
-pub(super) use answer::OddAnswer;
-use equality::mentions_equality;
+use super::types::{FunctionTypes, Rules};
+use crate::passes::Passes;
 use rustc_hash::FxHashMap;
 pub(super) use scope::Scope;
-use space::{Atom, Variable};
+use space::{Atom, SharedSpace, Variable, VariableSource};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
-
-/// Locals have numbers from here downwards; slots that stand in an expression have those above.
-const LOCALS: u64 = u64::MAX - (1 << 20);
 
 /// Where the value of an expression goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,20 +45,49 @@ pub(super) enum Place {
     Gathered,
 }
 
-/// Lowers the expressions of a rule, at one place of it.
-pub(super) struct Lower<'l, 'r> {
-    pub(super) run: &'l mut Running<'r>,
+/// What lowering asks of the machine and of the run.
+pub(super) trait Surroundings: Rules {
+    /// The machine: its types, its values, and the functions that code names.
+    fn machine(&self) -> &Machine;
+
+    /// The machine, to give functions, types and constants their numbers.
+    fn machine_mut(&mut self) -> &mut Machine;
+
+    /// The types of functions, as their rules are.
+    fn function_types(&mut self) -> FunctionTypes<'_>;
+
+    /// Where new variables get their numbers.
+    fn variables(&mut self) -> &mut VariableSource;
+
+    /// The next variable gets the number after this one, whatever was looked at since.
+    fn take_numbers_from(&mut self, last: u64);
+
+    /// The space whose rules are compiled.
+    fn space(&self) -> &SharedSpace;
+
+    /// The passes that are made.
+    fn passes(&self) -> Passes;
+}
+
+/// What is known of expressions at one place of a rule, before they are evaluated.
+pub(super) struct Facts<'l> {
+    pub(super) run: &'l mut dyn Surroundings,
     pub(super) scope: Scope<'l>,
     /// The rule, whole: to see where else a variable occurs.
     pub(super) whole: Atom,
     /// How often each variable occurs in it, once that was asked.
     pub(super) counts: Rc<OnceCell<FxHashMap<Variable, usize>>>,
+    /// Whether the expression is well typed, so that no types are checked.
+    pub(super) is_well_typed: bool,
+}
+
+/// Lowers the expressions of a rule, at one place of it.
+pub(super) struct Lower<'l> {
+    pub(super) facts: Facts<'l>,
     /// How many locals there are.
     pub(super) locals: &'l Cell<u64>,
     /// Whether it is a form of the program, whose variables keep their names.
     pub(super) is_form: bool,
-    /// Whether the expression is well typed, so that no types are checked.
-    pub(super) is_well_typed: bool,
     /// What a rule or a form says, if it begins with a variable: an error of that is final.
     pub(super) answer: Option<Atom>,
     /// Whether something was evaluated since it was tested that types are as they were.
@@ -81,41 +104,15 @@ pub(super) struct Whole<'a> {
     pub(super) type_id: TypeId,
 }
 
-impl Lower<'_, '_> {
-    /// A new name for a value.
-    fn local(&self) -> Variable {
-        let number = self.locals.get();
-        self.locals.set(number + 1);
-        Variable::with_id(names::asked().clone(), LOCALS - number)
-    }
-
-    /// Whether a pass may make another change, which is counted.
-    pub(super) fn may_change(&mut self) -> bool {
-        let (passes, code) = (self.run.session.passes, &mut self.run.m.code);
-        let may_change = passes.allow(code.changes_by_passes);
-        code.changes_by_passes += u64::from(may_change);
-        may_change
-    }
-
-    /// Whether a pass is made that decides how something is lowered, and may make another change.
-    fn makes(&mut self, pass: Pass) -> bool {
-        self.run.session.passes.has(pass) && self.may_change()
-    }
-
-    /// An expression that is evaluated without code of its own.
-    fn written(&self, atom: &Atom, type_id: TypeId) -> Core {
-        let is_answer = self.answer.as_ref() == Some(atom);
-        let by = if is_answer { Evaluator::MachineAsAnswer } else { Evaluator::Machine };
-        Core::Written(Written { atom: atom.clone(), type_id, by })
-    }
-
-    /// What `make` lowers an expression to, if tests hold; else the expression as it is written.
-    fn guarded(&mut self, tests: Vec<Test>, whole: Whole<'_>, make: impl FnOnce(&mut Self) -> Core) -> Core {
-        let mark = self.scope.mark();
-        self.scope.learn_from(&tests);
-        let fast = make(self);
-        self.scope.forget_facts_from(mark);
-        let as_written = self.written(whole.atom, whole.type_id);
-        Core::guarded(tests, fast, as_written)
-    }
+/// What becomes of an odd answer.
+#[derive(Clone, Debug)]
+pub(super) enum OddAnswer {
+    /// For `NotReducible` there is no result.
+    Fails,
+    /// For `NotReducible` this stands for itself.
+    Stands(Atom),
+    /// For `NotReducible` this stands for itself, and it enters code.
+    Enters(Atom),
+    /// There is no result, or this enters the code.
+    FailsOrEnters(Atom),
 }

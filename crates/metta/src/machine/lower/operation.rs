@@ -1,6 +1,6 @@
 //! Native functions: arithmetic, comparisons and logic in place.
 
-use super::{Lower, OddAnswer, Place, Whole, mentions_equality};
+use super::{Lower, OddAnswer, Place, Whole};
 use crate::instructions::is_odd;
 use crate::lowering::{Comparison, Logic, Lowering};
 use crate::machine::code::{Guard, Position, TypeId};
@@ -13,7 +13,7 @@ use space::{Atom, Variable};
 /// More alternatives than these, written out in a list, are made when they are tried.
 const ALTERNATIVES_MAX: usize = 16;
 
-impl Lower<'_, '_> {
+impl Lower<'_> {
     /// A call of a native function.
     pub(super) fn operation(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
         let children = atom.children().expect("a call is an expression");
@@ -40,13 +40,14 @@ impl Lower<'_, '_> {
     pub(in crate::machine) fn called(&mut self, lowering: Lowering, whole: Whole<'_>, place: Place) -> Core {
         let Whole { atom, type_id } = whole;
         let children = atom.children().expect("a call is an expression");
-        let (head, arguments) = (self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf"), &children[1..]);
+        let (head, arguments) =
+            (self.facts.run.machine_mut().values.constant_leaf(&children[0]).expect("it is a leaf"), &children[1..]);
         let Some((signature, tests)) = self.signature_of(atom) else { return self.written(atom, type_id) };
         let result = signature.result.unwrap_or(type_id);
         self.guarded(tests, whole, |lower| {
             let mut tests = Vec::new();
-            if !lower.run.types().agrees_statically(result, type_id)
-                || !lower.arguments_agree(&signature.formals, arguments, &mut tests)
+            if !lower.facts.run.types().agrees_statically(result, type_id)
+                || !lower.facts.arguments_agree(&signature.formals, arguments, &mut tests)
             {
                 return lower.written(atom, type_id);
             }
@@ -72,11 +73,11 @@ impl Lower<'_, '_> {
         arguments: &[Atom],
         place: Place,
     ) -> Core {
-        let result = self.run.m.types.evaluated_as(signature.result.unwrap_or(0));
+        let result = self.facts.run.machine().types.evaluated_as(signature.result.unwrap_or(0));
         // A function of the library gives what it declares, but for the contents of states.
-        let is_final = result != 0 && matches!(self.run.types().type_atom(result), Atom::Symbol(_));
-        let fresh = self.needed_after_first(arguments);
-        self.scope.learn_each(&fresh);
+        let is_final = result != 0 && matches!(self.facts.run.types().type_atom(result), Atom::Symbol(_));
+        let fresh = self.facts.needed_after_first(arguments);
+        self.facts.scope.learn_each(&fresh);
         let nodes = signature.formals.iter().zip(arguments).map(|(formal, argument)| match formal {
             Formal::Typed(type_id) => self.argument(argument, *type_id),
             Formal::Raw | Formal::Expression => self.quote(argument),
@@ -90,9 +91,9 @@ impl Lower<'_, '_> {
 
     /// Whether arguments are evaluated as they are written. Numbers of variables are part of what a program prints: this takes none.
     fn are_as_written(&mut self, arguments: &[Atom]) -> bool {
-        let last = self.run.session.program.variables().last();
-        let are_as_written = arguments.iter().all(|argument| self.is_same(argument));
-        self.run.take_numbers_from(last);
+        let last = self.facts.run.variables().last();
+        let are_as_written = arguments.iter().all(|argument| self.facts.is_same(argument));
+        self.facts.run.take_numbers_from(last);
         are_as_written
     }
 
@@ -107,8 +108,10 @@ impl Lower<'_, '_> {
     fn effect(&mut self, lowering: Lowering, signature: &Signature, arguments: &[Atom], place: Place) -> Option<Core> {
         let formals: Vec<Option<TypeId>> = signature.formals.iter().map(typed).collect();
         Some(match (lowering, arguments, formals.as_slice()) {
-            (Lowering::GetState, [state], &[Some(formal)]) if signature.result != Some(self.run.m.types.atom_type) => {
-                let content = self.run.m.types.evaluated_as(signature.result.unwrap_or(0));
+            (Lowering::GetState, [state], &[Some(formal)])
+                if signature.result != Some(self.facts.run.machine().types.atom_type) =>
+            {
+                let content = self.facts.run.machine().types.evaluated_as(signature.result.unwrap_or(0));
                 self.around(arguments, place, |lower| {
                     let operands = vec![lower.argument(state, formal)];
                     lower.evaluated_further(Core::Effect { effect: Effect::GetState, operands }, content)
@@ -151,16 +154,16 @@ impl Lower<'_, '_> {
 
     /// One of them. A variable that it has in common with others of the list only is another one in each.
     fn alternative(&mut self, list: &Atom, child: &Atom, place: Place) -> Core {
-        let whole = std::mem::replace(&mut self.whole, Atom::unit());
-        self.whole = with_in_place_of(&whole, list, child);
-        let counts = std::mem::take(&mut self.counts);
-        let mark = self.scope.mark();
+        let whole = std::mem::replace(&mut self.facts.whole, Atom::unit());
+        self.facts.whole = with_in_place_of(&whole, list, child);
+        let counts = std::mem::take(&mut self.facts.counts);
+        let mark = self.facts.scope.mark();
         let node = match place {
             Place::Tail => self.reduct(child, 0, place),
             Place::Inside | Place::Gathered => self.apart(child, |lower| lower.reduct(child, 0, place)),
         };
-        self.scope.forget_from(mark);
-        (self.whole, self.counts) = (whole, counts);
+        self.facts.scope.forget_from(mark);
+        (self.facts.whole, self.facts.counts) = (whole, counts);
         node
     }
 
@@ -168,11 +171,11 @@ impl Lower<'_, '_> {
     pub(in crate::machine) fn signature_of(&mut self, atom: &Atom) -> Option<(Signature, Vec<Test>)> {
         let children = atom.children().expect("a call is an expression");
         let arguments = &children[1..];
-        let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
-        match self.run.types().head_kind(head, arguments.len()) {
+        let head = self.facts.run.machine_mut().values.constant_leaf(&children[0]).expect("it is a leaf");
+        match self.facts.run.types().head_kind(head, arguments.len()) {
             HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), Vec::new())),
             HeadKind::Typed(signature) => Some((signature, Vec::new())),
-            HeadKind::Parametric(function) => self.instantiated(&function, arguments, 0),
+            HeadKind::Parametric(function) => self.facts.instantiated(&function, arguments, 0),
             HeadKind::Untyped | HeadKind::Other => None,
         }
     }
@@ -185,12 +188,12 @@ impl Lower<'_, '_> {
         let result = signature.result.unwrap_or(type_id);
         self.guarded(tests, whole, |lower| {
             let mut tests = Vec::new();
-            if !lower.run.types().agrees_statically(result, type_id)
-                || !lower.arguments_agree(&signature.formals, arguments, &mut tests)
+            if !lower.facts.run.types().agrees_statically(result, type_id)
+                || !lower.facts.arguments_agree(&signature.formals, arguments, &mut tests)
             {
                 return lower.written(atom, type_id);
             }
-            let types = &lower.run.m.types;
+            let types = &lower.facts.run.machine().types;
             let operand = if matches!(operation, Operation::Logic(_)) { types.bool_type } else { types.number_type };
             lower.guarded(tests, whole, |lower| {
                 lower.around(arguments, place, |lower| lower.compute(operation, arguments, operand))
@@ -208,12 +211,12 @@ impl Lower<'_, '_> {
     /// What `make` lowers a native function to, after the variables that its arguments need, and its alternatives collected together
     /// if several arguments have some.
     fn around(&mut self, arguments: &[Atom], place: Place, make: impl FnOnce(&mut Self) -> Core) -> Core {
-        let fresh = self.needed_after_first(arguments);
-        self.scope.learn_each(&fresh);
+        let fresh = self.facts.needed_after_first(arguments);
+        self.facts.scope.learn_each(&fresh);
         // A variable that another argument binds is evaluated to a type: that may be an error.
         let is_bound_here =
-            |argument: &Atom| matches!(argument, Atom::Variable(variable) if !self.scope.is_known(variable));
-        let branches = |argument: &&Atom| !self.has_one_result(argument) || is_bound_here(argument);
+            |argument: &Atom| matches!(argument, Atom::Variable(variable) if !self.facts.scope.is_known(variable));
+        let branches = |argument: &&Atom| !self.facts.has_one_result(argument) || is_bound_here(argument);
         let branching = arguments.iter().filter(branches).count();
         let calls = arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)));
         let is_gathered = place != Place::Tail && branching > 1 && calls;
@@ -224,15 +227,15 @@ impl Lower<'_, '_> {
     /// `==` takes two values of one type.
     fn equality(&mut self, whole: Whole<'_>, [left, right]: [&Atom; 2], place: Place) -> Core {
         let Whole { atom, type_id } = whole;
-        let bool_type = self.run.m.types.bool_type;
-        if !self.run.types().agrees_statically(bool_type, type_id) {
+        let bool_type = self.facts.run.machine().types.bool_type;
+        if !self.facts.run.types().agrees_statically(bool_type, type_id) {
             return self.written(atom, type_id);
         }
-        if !self.is_well_typed && self.is_untyped_call(left) && self.is_untyped_call(right) {
+        if !self.facts.is_well_typed && self.facts.is_untyped_call(left) && self.facts.is_untyped_call(right) {
             return self.equality_of_calls(whole, [left, right], place);
         }
         let mut tests = Vec::new();
-        let Some(side_type) = self.sides_agree(left, right, false, &mut tests) else {
+        let Some(side_type) = self.facts.sides_agree(left, right, false, &mut tests) else {
             return self.written(atom, type_id);
         };
         let arguments = &atom.children().expect("a comparison is an expression")[1..];
@@ -253,10 +256,10 @@ impl Lower<'_, '_> {
         self.around(&children[1..], place, |lower| {
             let value = Box::new(lower.argument(left, 0));
             let first = lower.local();
-            lower.scope.learn(&first, None);
+            lower.facts.scope.learn(&first, None);
             let with_first = [children[0].clone(), Atom::Variable(first.clone()), right.clone()];
             let as_written = lower.written(&Atom::expression(with_first), type_id);
-            let number = lower.run.m.types.number_type;
+            let number = lower.facts.run.machine().types.number_type;
             let [numbers, others] = [number, 0].map(|operand| lower.compared_with(&first, right, operand));
             let is_open = vec![Test::Is(first.clone(), Guard::Open)];
             let others = Core::guarded(is_open, others, as_written);
@@ -267,9 +270,9 @@ impl Lower<'_, '_> {
 
     /// Whether what a local stands for is equal to what an atom comes to, which is of a type.
     fn compared_with(&mut self, left: &Variable, right: &Atom, type_id: TypeId) -> Core {
-        let mark = self.scope.mark();
+        let mark = self.facts.scope.mark();
         let right = self.argument(right, type_id);
-        self.scope.forget_from(mark);
+        self.facts.scope.forget_from(mark);
         let operands = vec![Core::Variable(left.clone()), right];
         let operation = Operation::Comparison(Comparison::Equal);
         Core::Compute(Box::new(Compute { operation, operands, is_as_written: false }))
@@ -279,7 +282,9 @@ impl Lower<'_, '_> {
     fn bindings(&mut self, whole: Whole<'_>, pairs: &Atom, body: &Atom, place: Place) -> Core {
         let Whole { atom, type_id } = whole;
         let are_pairs = |pairs: &&[Atom]| pairs.iter().all(|pair| pair.children().is_some_and(|pair| pair.len() == 2));
-        let Some(pairs) = pairs.children().filter(are_pairs).filter(|_| self.run.is_special_form("let", 3)) else {
+        let Some(pairs) =
+            pairs.children().filter(are_pairs).filter(|_| self.facts.run.special_form("let", 3).is_some())
+        else {
             return self.written(atom, type_id);
         };
         let nested = pairs.iter().rev().fold(body.clone(), |body, pair| {
@@ -325,4 +330,11 @@ fn typed(formal: &Formal) -> Option<TypeId> {
         Formal::Typed(type_id) => Some(*type_id),
         Formal::Raw | Formal::Expression => None,
     }
+}
+
+/// Whether there is another `==` in an expression, which is no deeper than what is compiled.
+fn mentions_equality(atom: &Atom) -> bool {
+    let parts = atom.children().unwrap_or_default();
+    parts.first().and_then(lowering_of) == Some(Lowering::Comparison(Comparison::Equal))
+        || parts.iter().any(mentions_equality)
 }

@@ -10,7 +10,7 @@
 //!    the result then is of whatever type is expected.
 //! 5. Where other variables stay open, the call is evaluated as it stands.
 
-use super::Lower;
+use super::Facts;
 use crate::machine::code::{Guard, Slot, TypeId};
 use crate::machine::core::Fact;
 use crate::machine::core::Test;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 /// A type that is expected of a call may nest so deep. One that grows with each call of a recursion is no type to make code for.
 const LEVELS_MAX: usize = 8;
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// The signature that a function type has for these arguments and a type that is expected, if the guards hold.
     pub(in crate::machine) fn instantiated(
         &mut self,
@@ -34,7 +34,7 @@ impl Lower<'_, '_> {
     ) -> Option<(Signature, Vec<Test>)> {
         let (function, guards) = self.known_type(function, arguments, type_id)?;
         let function = if function.is_ground() { function } else { self.left_open(&function, arguments)? };
-        match self.run.m.types.ids.kind_of_type(&function, arguments.len()) {
+        match self.run.machine_mut().types.ids.kind_of_type(&function, arguments.len()) {
             HeadKind::Typed(signature) => Some((signature, guards)),
             HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), guards)),
             _ => Some((self.with_open_result(&function, type_id)?, guards)),
@@ -57,9 +57,11 @@ impl Lower<'_, '_> {
         if is_deeper_than(&result, LEVELS_MAX) {
             return None;
         }
-        let formals: Option<Rc<[Formal]>> =
-            formals.iter().map(|formal| self.run.m.types.ids.intern_type(formal).map(Formal::Typed)).collect();
-        Some(Signature { formals: formals?, result: Some(self.run.m.types.ids.intern_type(&result)?) })
+        let formals: Option<Rc<[Formal]>> = formals
+            .iter()
+            .map(|formal| self.run.machine_mut().types.ids.intern_type(formal).map(Formal::Typed))
+            .collect();
+        Some(Signature { formals: formals?, result: Some(self.run.machine_mut().types.ids.intern_type(&result)?) })
     }
 
     /// A function type with what is known of its variables put in, if the guards hold.
@@ -123,15 +125,15 @@ impl Lower<'_, '_> {
         if !parts.iter().enumerate().all(|(index, part)| part.is_ground() || is_changed(index)) {
             return None;
         }
-        formals.iter().map(|formal| self.run.m.types.ids.intern_type(formal).map(Formal::Typed)).collect()
+        formals.iter().map(|formal| self.run.machine_mut().types.ids.intern_type(formal).map(Formal::Typed)).collect()
     }
 
     /// Whether an argument is a call by a name that has no type.
     fn is_open_call(&mut self, argument: &Atom) -> bool {
         let Some([head @ Atom::Symbol(name), parts @ ..]) = argument.children() else { return false };
-        let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+        let head = self.run.machine_mut().values.constant_leaf(head).expect("it is a leaf");
         !names::is_empty_or_error(argument)
-            && !self.run.is_special_form(name.as_str(), parts.len())
+            && !self.run.special_form(name.as_str(), parts.len()).is_some()
             && self.run.types().makes_open(head, parts.len())
     }
 
@@ -139,10 +141,10 @@ impl Lower<'_, '_> {
     /// for `(Vec Number $m)`.
     fn gives_open(&mut self, argument: &Atom, formal: &Atom) -> bool {
         let Some([Atom::Symbol(name), parts @ ..]) = argument.children() else { return false };
-        if names::is_empty_or_error(argument) || self.run.is_special_form(name.as_str(), parts.len()) {
+        if names::is_empty_or_error(argument) || self.run.special_form(name.as_str(), parts.len()).is_some() {
             return false;
         }
-        let head = self.run.m.values.symbol(name);
+        let head = self.run.machine_mut().values.symbol(name);
         let HeadKind::Parametric(function) = self.run.types().head_kind(head, parts.len()) else { return false };
         let Some((known, guards)) = self.known_type(&function, parts, 0) else { return false };
         let (formals, result) = types::function_parts(&known);
@@ -158,7 +160,7 @@ impl Lower<'_, '_> {
 
     /// What variables are if two types agree in one way.
     fn agreed(&mut self, formal: &Atom, actual: &Atom, bindings: &Bindings) -> Option<Bindings> {
-        let mut found = types::agree(formal, actual, bindings, self.run.session.program.variables());
+        let mut found = types::agree(formal, actual, bindings, self.run.variables());
         found.pop().filter(|_| found.is_empty())
     }
 
@@ -194,10 +196,10 @@ impl Lower<'_, '_> {
     /// Whether an argument is data that has no type, whatever its parts come to.
     fn is_untyped_data(&mut self, argument: &Atom) -> bool {
         let Some([head @ Atom::Symbol(_), parts @ ..]) = argument.children() else { return false };
-        let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+        let head = self.run.machine_mut().values.constant_leaf(head).expect("it is a leaf");
         !names::is_empty_or_error(argument)
             && self.run.types().makes_open(head, parts.len())
-            && !self.run.has_rules(head, parts.len() as Slot)
+            && !self.run.has_rules((head, parts.len() as Slot))
     }
 
     /// The type of an argument, if it has one that is known, without variables.
@@ -219,7 +221,7 @@ impl Lower<'_, '_> {
 
     fn type_of_call(&mut self, call: &Atom) -> Option<Atom> {
         let children = call.children().expect("a call is an expression");
-        let head = self.run.m.values.constant_leaf(&children[0])?;
+        let head = self.run.machine_mut().values.constant_leaf(&children[0])?;
         if self.run.types().may_have_whole_type(head, children.len() - 1) {
             return None;
         }
@@ -247,7 +249,7 @@ impl Lower<'_, '_> {
             Atom::Variable(_) => (number, Guard::Number),
             Atom::Expression(_) if formal.head().is_some_and(|head| head.is_symbol(names::STATE_MONAD)) => {
                 let guess = Atom::expression([Atom::symbol(names::STATE_MONAD), number]);
-                let type_id = self.run.m.types.ids.id(&guess)?;
+                let type_id = self.run.machine_mut().types.ids.id(&guess)?;
                 (guess, Guard::State(type_id))
             }
             _ => return None,

@@ -1,6 +1,6 @@
 //! What is known of the results of an expression before it is evaluated.
 
-use super::Lower;
+use super::Facts;
 use crate::lowering::{Arithmetic, Lowering};
 use crate::machine::code::{Slot, TypeId};
 use crate::machine::core::Fact;
@@ -14,7 +14,7 @@ use crate::types;
 use region::Ref;
 use space::{Atom, Grounded, Variable};
 
-impl Lower<'_, '_> {
+impl Facts<'_> {
     /// Whether the evaluation of an atom may have several results or an effect.
     pub(in crate::machine) fn may_branch(&self, atom: &Atom) -> bool {
         match atom {
@@ -48,10 +48,11 @@ impl Lower<'_, '_> {
                         _ => false,
                     };
                     return is_data
-                        && !(self.run.has_rules(COMPOUND, (children.len() - 1) as Slot) && self.may_be_reduced(atom))
+                        && !(self.run.has_rules((COMPOUND, (children.len() - 1) as Slot))
+                            && self.may_be_reduced(atom))
                         && children[1..].iter().all(|child| self.is_same(child));
                 }
-                let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
+                let head = self.run.machine_mut().values.constant_leaf(&children[0]).expect("it is a leaf");
                 let arity = children.len() - 1;
                 let kind = self.run.types().head_kind(head, arity);
                 let is_open = |place: usize| match &kind {
@@ -64,7 +65,7 @@ impl Lower<'_, '_> {
                     }
                 };
                 !matches!(kind, HeadKind::Other)
-                    && !self.run.has_rules(head, arity as Slot)
+                    && !self.run.has_rules((head, arity as Slot))
                     && children[1..].iter().enumerate().all(|(place, child)| !is_open(place) || self.is_same(child))
             }
             _ => true,
@@ -73,19 +74,20 @@ impl Lower<'_, '_> {
 
     /// Whether a rule matches an expression as it stands, or may when its variables are bound.
     fn may_be_reduced(&mut self, atom: &Atom) -> bool {
-        let source = self.run.session.program.variables();
+        let source = self.run.variables();
         let body = Atom::Variable(source.fresh(names::asked()));
         let rule = Atom::expression([names::equal(), atom.clone(), body]);
-        !self.run.space.query(&rule, source).is_empty()
+        let space = self.run.space().clone();
+        !space.query(&rule, self.run.variables()).is_empty()
     }
 
     /// Whether an atom calls a function with rules.
     pub(in crate::machine) fn is_call(&mut self, atom: &Atom) -> bool {
         let Some([Atom::Symbol(name), arguments @ ..]) = atom.children() else { return false };
-        let head = self.run.m.values.symbol(name);
+        let head = self.run.machine_mut().values.symbol(name);
         !names::is_error(atom)
-            && !self.run.is_special_form(name.as_str(), arguments.len())
-            && self.run.has_rules(head, arguments.len() as Slot)
+            && !self.run.special_form(name.as_str(), arguments.len()).is_some()
+            && self.run.has_rules((head, arguments.len() as Slot))
     }
 
     /// Whether an expression whose head has a type is data, as rules stand, and put together in place.
@@ -94,11 +96,11 @@ impl Lower<'_, '_> {
         head.tag() == SYMBOL
             && head != EMPTY
             && head != ERROR
-            && !self.run.m.code.is_exact
+            && !self.run.machine().code.is_exact
             && arguments.len() <= ARITY_MAX
             && arguments.iter().all(is_plain)
             && !self.run.types().may_have_whole_type(head, arguments.len())
-            && !self.run.has_rules(head, arguments.len() as Slot)
+            && !self.run.has_rules((head, arguments.len() as Slot))
     }
 
     /// Whether the alternatives of data that is no result of a frame are collected together: what is evaluated later must not
@@ -106,18 +108,18 @@ impl Lower<'_, '_> {
     pub(in crate::machine) fn is_gathered(&self, arguments: &[Atom]) -> bool {
         let branching = arguments.iter().filter(|argument| self.may_branch(argument)).count();
         branching > 1 && arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)))
-            || branching > 0 && self.run.m.code.is_exact
+            || branching > 0 && self.run.machine().code.is_exact
     }
 
     /// Whether arguments are sums of numbers, leaves and variables without types, one of which may have several results.
     pub(in crate::machine) fn are_sums_and_variables(&self, arguments: &[Atom], formals: &[Formal]) -> bool {
-        let number = self.run.m.types.number_type;
+        let number = self.run.machine().types.number_type;
         let fits = |(argument, formal): (&Atom, &Formal)| match (argument.children(), formal) {
             (Some(_), Formal::Typed(type_id)) => [0, number].contains(type_id) && self.is_sum_of_numbers(argument),
             (Some(_), Formal::Raw | Formal::Expression) => false,
             (None, formal) => matches!(formal, Formal::Typed(0) | Formal::Raw | Formal::Expression),
         };
-        !self.run.m.code.is_exact
+        !self.run.machine().code.is_exact
             && arguments.iter().zip(formals).all(fits)
             && arguments.iter().any(|argument| argument.children().is_none() && self.may_branch(argument))
     }
@@ -145,7 +147,7 @@ impl Lower<'_, '_> {
 
     /// Whether what a variable stands for is its own result, of a type.
     pub(super) fn is_normal(&self, variable: &Variable, type_id: TypeId) -> bool {
-        let types = &self.run.m.types;
+        let types = &self.run.machine().types;
         match self.scope.fact(variable) {
             Some(Fact::Number) => type_id == 0 || type_id == types.number_type,
             Some(Fact::Bool) => type_id == 0 || type_id == types.bool_type,

@@ -37,6 +37,15 @@ impl<'l> Scope<'l> {
         self.since.push((variable.clone(), fact));
     }
 
+    /// A variable is met: says whether it was not known, as it is from here on.
+    pub(super) fn meets(&mut self, variable: &Variable) -> bool {
+        let is_new = !self.is_known(variable);
+        if is_new {
+            self.learn(variable, None);
+        }
+        is_new
+    }
+
     /// Variables stand for something from here on, of which nothing is known.
     pub(in crate::machine) fn learn_each(&mut self, variables: &[Variable]) {
         self.since.extend(variables.iter().map(|variable| (variable.clone(), None)));

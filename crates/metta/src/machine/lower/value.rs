@@ -3,18 +3,59 @@
 use super::{Lower, Place, Whole};
 use crate::lowering::{Form, Lowering};
 use crate::machine::code::{Guard, Position, TypeId, WELL_TYPED};
-use crate::machine::core::{self, Core, Guarded, Test};
+use crate::machine::core::{self, Core, Evaluator, Guarded, Test, Written};
 use crate::machine::depth::DEPTH_MAX;
 use crate::machine::types::HeadKind;
 use crate::machine::words::EMPTY;
 use crate::names;
 use crate::operation::{Operation, lowering_of};
+use crate::passes::Pass;
 use space::{Atom, Variable, variables};
 
-impl Lower<'_, '_> {
+/// Locals have numbers from here downwards; slots that stand in an expression have those above.
+const LOCALS: u64 = u64::MAX - (1 << 20);
+
+impl Lower<'_> {
+    /// A new name for a value.
+    pub(super) fn local(&self) -> Variable {
+        let number = self.locals.get();
+        self.locals.set(number + 1);
+        Variable::with_id(names::asked().clone(), LOCALS - number)
+    }
+
+    /// Whether a pass may make another change, which is counted.
+    pub(in crate::machine) fn may_change(&mut self) -> bool {
+        let (passes, code) = (self.facts.run.passes(), &mut self.facts.run.machine_mut().code);
+        let may_change = passes.allow(code.changes_by_passes);
+        code.changes_by_passes += u64::from(may_change);
+        may_change
+    }
+
+    /// Whether a pass is made that decides how something is lowered, and may make another change.
+    pub(super) fn makes(&mut self, pass: Pass) -> bool {
+        self.facts.run.passes().has(pass) && self.may_change()
+    }
+
+    /// An expression that is evaluated without code of its own.
+    pub(super) fn written(&self, atom: &Atom, type_id: TypeId) -> Core {
+        let is_answer = self.answer.as_ref() == Some(atom);
+        let by = if is_answer { Evaluator::MachineAsAnswer } else { Evaluator::Machine };
+        Core::Written(Written { atom: atom.clone(), type_id, by })
+    }
+
+    /// What `make` lowers an expression to, if tests hold; else the expression as it is written.
+    pub(super) fn guarded(&mut self, tests: Vec<Test>, whole: Whole<'_>, make: impl FnOnce(&mut Self) -> Core) -> Core {
+        let mark = self.facts.scope.mark();
+        self.facts.scope.learn_from(&tests);
+        let fast = make(self);
+        self.facts.scope.forget_facts_from(mark);
+        let as_written = self.written(whole.atom, whole.type_id);
+        Core::guarded(tests, fast, as_written)
+    }
+
     /// An atom that is evaluated to a type.
     pub(in crate::machine) fn value(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
-        if type_id == self.run.m.types.atom_type {
+        if type_id == self.facts.run.machine().types.atom_type {
             return self.quote(atom);
         }
         match atom {
@@ -42,23 +83,23 @@ impl Lower<'_, '_> {
 
     /// What `make` lowers an atom to, its variables that occur elsewhere as well being made before.
     pub(super) fn apart(&mut self, atom: &Atom, make: impl FnOnce(&mut Self) -> Core) -> Core {
-        let shared = self.shared(atom);
-        self.scope.learn_each(&shared);
-        let mark = self.scope.mark();
+        let shared = self.facts.shared(atom);
+        self.facts.scope.learn_each(&shared);
+        let mark = self.facts.scope.mark();
         let node = make(self);
-        self.scope.forget_from(mark);
+        self.facts.scope.forget_from(mark);
         Core::fresh(shared, node)
     }
 
     /// An atom as it stands.
     pub(super) fn quote(&mut self, atom: &Atom) -> Core {
         let unknown: Vec<Variable> =
-            variables(atom).into_iter().filter(|variable| !self.scope.is_known(variable)).collect();
-        self.scope.learn_each(&unknown);
+            variables(atom).into_iter().filter(|variable| !self.facts.scope.is_known(variable)).collect();
+        self.facts.scope.learn_each(&unknown);
         let node = match atom {
             Atom::Variable(variable) => Core::Variable(variable.clone()),
             // As an argument that is not evaluated `Empty` is an atom like any other.
-            atom => match self.run.m.values.constant_leaf(atom).filter(|&leaf| leaf != EMPTY) {
+            atom => match self.facts.run.machine_mut().values.constant_leaf(atom).filter(|&leaf| leaf != EMPTY) {
                 Some(leaf) => Core::Leaf(leaf),
                 None => Core::Quote(atom.clone()),
             },
@@ -68,12 +109,12 @@ impl Lower<'_, '_> {
 
     /// What a variable stands for, evaluated.
     pub(super) fn evaluated(&mut self, variable: &Variable, type_id: TypeId, position: Position) -> Core {
-        if !self.scope.is_known(variable) {
-            self.scope.learn(variable, None);
+        if !self.facts.scope.is_known(variable) {
+            self.facts.scope.learn(variable, None);
             let node = Core::Evaluate { variable: variable.clone(), type_id, position };
             return Core::fresh(vec![variable.clone()], node);
         }
-        match self.is_normal(variable, type_id) {
+        match self.facts.is_normal(variable, type_id) {
             true => Core::Variable(variable.clone()),
             false => Core::Evaluate { variable: variable.clone(), type_id, position },
         }
@@ -83,10 +124,10 @@ impl Lower<'_, '_> {
         if atom.children().is_some() {
             return Core::Quote(atom.clone());
         }
-        let leaf = self.run.m.values.constant_leaf(atom).expect("it is a leaf");
+        let leaf = self.facts.run.machine_mut().values.constant_leaf(atom).expect("it is a leaf");
         match leaf {
             EMPTY => Core::Fail,
-            _ if self.run.types().leaf_has_type(atom, leaf, type_id, false) => Core::Leaf(leaf),
+            _ if self.facts.run.types().leaf_has_type(atom, leaf, type_id, false) => Core::Leaf(leaf),
             _ => self.written(atom, type_id),
         }
     }
@@ -107,9 +148,9 @@ impl Lower<'_, '_> {
             return self.written(atom, type_id);
         }
         let node = if self.is_well_typed_from_here(atom, type_id) {
-            self.is_well_typed = true;
+            self.facts.is_well_typed = true;
             let node = self.by_head(atom, 0, place);
-            self.is_well_typed = false;
+            self.facts.is_well_typed = false;
             node
         } else {
             self.by_head(atom, type_id, place)
@@ -129,20 +170,22 @@ impl Lower<'_, '_> {
         let arity = children.len() - 1;
         match &children[0] {
             // As a head it is no result, whatever follows.
-            Atom::Symbol(name) if name.as_str() == names::EMPTY => match self.run.types().head_kind(EMPTY, arity) {
+            Atom::Symbol(name) if name.as_str() == names::EMPTY => match self.facts.run.types().head_kind(EMPTY, arity)
+            {
                 HeadKind::Untyped => Core::Fail,
                 _ => self.written(atom, type_id),
             },
             head @ Atom::Grounded(_) if Operation::of(head).is_some() => self.operation(atom, type_id, place),
-            Atom::Symbol(name) => match self.run.special_form(name.as_str(), arity) {
+            Atom::Symbol(name) => match self.facts.run.special_form(name.as_str(), arity) {
                 Some(form) => self.special(form, atom, type_id, place),
                 None => self.named(atom, type_id, place),
             },
-            Atom::Variable(_) if self.is_well_typed => self.form(atom, type_id, place),
+            Atom::Variable(_) if self.facts.is_well_typed => self.form(atom, type_id, place),
             head => {
                 let mut tests = Vec::new();
-                let may_come_to_itself = self.run.m.code.is_exact && !children.iter().all(|child| self.is_same(child));
-                if may_come_to_itself || !self.head_is_open(head, Guard::Head(arity as u16), &mut tests) {
+                let may_come_to_itself =
+                    self.facts.run.machine().code.is_exact && !children.iter().all(|child| self.facts.is_same(child));
+                if may_come_to_itself || !self.facts.head_is_open(head, Guard::Head(arity as u16), &mut tests) {
                     return self.written(atom, type_id);
                 }
                 self.guarded(tests, Whole { atom, type_id }, |lower| lower.form(atom, type_id, place))
@@ -152,35 +195,37 @@ impl Lower<'_, '_> {
 
     /// An expression whose code is written from the atom.
     pub(super) fn form(&self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
-        let (is_well_typed, is_in_gathered) = (self.is_well_typed, place == Place::Gathered);
+        let (is_well_typed, is_in_gathered) = (self.facts.is_well_typed, place == Place::Gathered);
         let is_answer = self.answer.as_ref() == Some(atom);
         Core::Form(core::Form { atom: atom.clone(), type_id, is_well_typed, is_answer, is_in_gathered })
     }
 
     /// Whether an expression without variables of its surroundings is well typed, and the one around it is not known to be.
     fn is_well_typed_from_here(&mut self, atom: &Atom, type_id: TypeId) -> bool {
-        if self.is_well_typed || !self.run.m.types.has_types || type_id == WELL_TYPED {
+        if self.facts.is_well_typed || !self.facts.run.machine().types.has_types || type_id == WELL_TYPED {
             return false;
         }
         let Some([head, arguments @ ..]) = atom.children() else { return false };
         let may_be = match head {
-            Atom::Symbol(name) => match self.run.special_form(name.as_str(), arguments.len()) {
+            Atom::Symbol(name) => match self.facts.run.special_form(name.as_str(), arguments.len()) {
                 Some(form) => matches!(form, Form::If | Form::Let | Form::Case),
                 None => {
-                    let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
-                    let kind = self.run.types().head_kind(head, arguments.len());
+                    let head = self.facts.run.machine_mut().values.constant_leaf(head).expect("it is a leaf");
+                    let kind = self.facts.run.types().head_kind(head, arguments.len());
                     let has_parts = !matches!(kind, HeadKind::Raw { .. }) || arguments.is_empty();
                     has_parts && !matches!(kind, HeadKind::Untyped | HeadKind::Other)
                 }
             },
             head => lowering_of(head) == Some(Lowering::LetAll),
         };
-        may_be && !self.mentions_known(atom) && self.run.function_types().is_well_typed_expression(atom, type_id)
+        may_be
+            && !self.facts.mentions_known(atom)
+            && self.facts.run.function_types().is_well_typed_expression(atom, type_id)
     }
 }
 
 /// Whether this is what there is if the tests of a node do not hold.
-fn is_as_written(guarded: &Guarded, whole: &core::Written) -> bool {
+fn is_as_written(guarded: &Guarded, whole: &Written) -> bool {
     matches!(&*guarded.as_written, Core::Written(written)
         if written.atom == whole.atom && written.type_id == whole.type_id && written.by == whole.by)
 }

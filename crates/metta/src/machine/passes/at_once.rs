@@ -6,10 +6,10 @@ use crate::machine::lower::Lower;
 use crate::machine::nested_data::PARTS_MAX;
 use crate::machine::words::{EMPTY, ERROR};
 
-pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
+pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
     if let Core::Data(data) = node
         && !data.is_flat
-        && !lower.run.m.code.is_exact
+        && !lower.facts.run.machine().code.is_exact
         && is_buildable(data, 0)
         && lower.may_change()
     {

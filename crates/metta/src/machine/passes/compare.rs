@@ -8,8 +8,8 @@ use crate::machine::lower::Lower;
 use crate::machine::words::is_small;
 use space::{Atom, Variable};
 
-pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
-    let mark = lower.scope.mark();
+pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
+    let mark = lower.facts.scope.mark();
     match node {
         Core::Guarded(guarded) => {
             let ask_for_numbers = |test: &Test| !matches!(test, Test::Is(_, guard) if *guard != Guard::Number);
@@ -21,7 +21,7 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
             {
                 branches.shortcut = lower.may_change().then_some(Shortcut::BeforeTests);
             }
-            lower.scope.learn_from(&guarded.tests);
+            lower.facts.scope.learn_from(&guarded.tests);
             run(&mut guarded.fast, lower);
         }
         Core::If(branches) => {
@@ -37,26 +37,26 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
         }
         Core::Let { variable, value, then } => {
             run(value, lower);
-            let fact = lower.fact_of(value);
-            lower.scope.learn(variable, fact);
+            let fact = lower.facts.fact_of(value);
+            lower.facts.scope.learn(variable, fact);
             run(then, lower);
         }
         Core::Match(parts) => {
             if let Atom::Variable(variable) = &parts.pattern
-                && !lower.scope.is_known(variable)
+                && !lower.facts.scope.is_known(variable)
             {
-                let fact = lower.scope.fact(&parts.subject);
-                lower.scope.learn(variable, fact);
+                let fact = lower.facts.scope.fact(&parts.subject);
+                lower.facts.scope.learn(variable, fact);
             }
             run(&mut parts.then, lower);
         }
         node => node.each_part_mut(&mut |part| run(part, lower)),
     }
-    lower.scope.forget_from(mark);
+    lower.facts.scope.forget_from(mark);
 }
 
-fn is_number(lower: &Lower<'_, '_>, variable: &Variable) -> bool {
-    lower.scope.fact(variable) == Some(Fact::Number)
+fn is_number(lower: &Lower<'_>, variable: &Variable) -> bool {
+    lower.facts.scope.fact(variable) == Some(Fact::Number)
 }
 
 /// Whether a condition compares variables that are numbers, or such a variable and a small integer.

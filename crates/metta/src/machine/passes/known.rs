@@ -4,12 +4,12 @@ use crate::machine::core::Core;
 use crate::machine::lower::Lower;
 use space::Atom;
 
-pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
-    let mark = lower.scope.mark();
+pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
+    let mark = lower.facts.scope.mark();
     match node {
         Core::Guarded(guarded) => {
-            guarded.tests.retain(|test| !(lower.scope.holds(test) && lower.may_change()));
-            lower.scope.learn_from(&guarded.tests);
+            guarded.tests.retain(|test| !(lower.facts.scope.holds(test) && lower.may_change()));
+            lower.facts.scope.learn_from(&guarded.tests);
             run(&mut guarded.fast, lower);
             if guarded.tests.is_empty() {
                 // What it had to test is known.
@@ -19,24 +19,24 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
         }
         Core::Let { variable, value, then } => {
             run(value, lower);
-            let fact = lower.fact_of(value);
-            lower.scope.learn(variable, fact);
+            let fact = lower.facts.fact_of(value);
+            lower.facts.scope.learn(variable, fact);
             run(then, lower);
         }
         Core::Match(parts) => {
             if let Atom::Variable(variable) = &parts.pattern
-                && !lower.scope.is_known(variable)
+                && !lower.facts.scope.is_known(variable)
             {
-                let fact = lower.scope.fact(&parts.subject);
-                lower.scope.learn(variable, fact);
+                let fact = lower.facts.scope.fact(&parts.subject);
+                lower.facts.scope.learn(variable, fact);
             }
             run(&mut parts.then, lower);
         }
         Core::Fresh { variables, then } => {
-            lower.scope.learn_each(variables);
+            lower.facts.scope.learn_each(variables);
             run(then, lower);
         }
         node => node.each_part_mut(&mut |part| run(part, lower)),
     }
-    lower.scope.forget_from(mark);
+    lower.facts.scope.forget_from(mark);
 }

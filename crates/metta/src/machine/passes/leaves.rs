@@ -6,8 +6,8 @@ use crate::machine::core::{Core, Test};
 use crate::machine::lower::Lower;
 use space::Variable;
 
-pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
-    let number = lower.run.m.types.number_type;
+pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
+    let number = lower.facts.run.machine().types.number_type;
     if let Core::Guarded(guarded) = node
         && let [Test::Is(variable, Guard::Reducible | Guard::Answer)] = guarded.tests.as_slice()
         && let Some(type_id) = evaluated_to(&guarded.fast, variable)

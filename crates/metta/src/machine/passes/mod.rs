@@ -17,12 +17,12 @@ use crate::passes::Pass;
 
 /// Runs the passes that are selected over a node, at the place where it was lowered. If it is to be shown, each step notes the node if it
 /// has changed it.
-pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>, mut shown: Option<&mut Vec<Shown>>) {
-    let passes = lower.run.session.passes;
-    let mut note = |step: &'static str, node: &Core, lower: &Lower<'_, '_>| {
+pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>, mut shown: Option<&mut Vec<Shown>>) {
+    let passes = lower.facts.run.passes();
+    let mut note = |step: &'static str, node: &Core, lower: &Lower<'_>| {
         verify(node, lower, step);
         if let Some(shown) = &mut shown {
-            let text = show(node, &lower.run.m);
+            let text = show(node, lower.facts.run.machine());
             if shown.last().is_none_or(|(_, last)| *last != text) {
                 shown.push((step, text));
             }
@@ -36,16 +36,16 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>, mut shown: Option<
 }
 
 /// In builds with assertions: a node is well formed after a step.
-fn verify(node: &Core, lower: &Lower<'_, '_>, step: &str) {
+fn verify(node: &Core, lower: &Lower<'_>, step: &str) {
     if cfg!(debug_assertions)
-        && let Err(wrong) = check(node, &|variable| lower.scope.is_known(variable))
+        && let Err(wrong) = check(node, &|variable| lower.facts.scope.is_known(variable))
     {
-        panic!("{step}: {wrong} in\n{}", show(node, &lower.run.m));
+        panic!("{step}: {wrong} in\n{}", show(node, lower.facts.run.machine()));
     }
 }
 
 /// Rewrites a node.
-fn apply(pass: Pass, node: &mut Core, lower: &mut Lower<'_, '_>) {
+fn apply(pass: Pass, node: &mut Core, lower: &mut Lower<'_>) {
     match pass {
         // It decides in which place a call is lowered.
         Pass::DataAroundCalls => {}

@@ -4,7 +4,7 @@ use crate::machine::code::Guard;
 use crate::machine::core::{Core, Shortcut, Test};
 use crate::machine::lower::Lower;
 
-pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
+pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
     if let Core::Guarded(guarded) = node {
         let is_passed = |test: &&Test| matches!(test, Test::Is(_, Guard::Number) | Test::SameType(..));
         let count = guarded.tests.iter().filter(|test| **test != Test::Unchanged).count();

@@ -4,13 +4,13 @@
 use crate::machine::core::{Core, Effect, Test};
 use crate::machine::lower::Lower;
 
-pub(super) fn run(node: &mut Core, lower: &mut Lower<'_, '_>) {
+pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
     let mut may_differ = lower.is_stale;
     walk(node, &mut may_differ, lower);
 }
 
 /// Goes through a node in the order of its evaluation; `may_differ` says whether something was evaluated since it was last tested.
-fn walk(node: &mut Core, may_differ: &mut bool, lower: &mut Lower<'_, '_>) {
+fn walk(node: &mut Core, may_differ: &mut bool, lower: &mut Lower<'_>) {
     match node {
         Core::Fail | Core::Leaf(_) | Core::Quote(_) | Core::Variable(_) => {}
         Core::Guarded(guarded) => {
