@@ -133,7 +133,7 @@ impl Facts<'_> {
         let Some([head @ Atom::Symbol(name), parts @ ..]) = argument.children() else { return false };
         let head = self.run.machine_mut().values.constant_leaf(head).expect("it is a leaf");
         !names::is_empty_or_error(argument)
-            && !self.run.special_form(name.as_str(), parts.len()).is_some()
+            && self.run.special_form(name.as_str(), parts.len()).is_none()
             && self.run.types().makes_open(head, parts.len())
     }
 

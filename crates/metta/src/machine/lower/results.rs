@@ -86,7 +86,7 @@ impl Facts<'_> {
         let Some([Atom::Symbol(name), arguments @ ..]) = atom.children() else { return false };
         let head = self.run.machine_mut().values.symbol(name);
         !names::is_error(atom)
-            && !self.run.special_form(name.as_str(), arguments.len()).is_some()
+            && self.run.special_form(name.as_str(), arguments.len()).is_none()
             && self.run.has_rules((head, arguments.len() as Slot))
     }
 
