@@ -155,11 +155,11 @@ pub(crate) struct RunArguments {
     pub(crate) explain: Option<ExplainArgument>,
 
     /// Leave passes of the compiler out, for tests and to find one that is wrong: `--passes=-known-tests,-skip-small`
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true, conflicts_with = "interpreter")]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, conflicts_with_all = ["interpreter", "record"])]
     pub(crate) passes: Option<Passes>,
 
     /// Let passes make no more than this many changes in all: the first number with which a program goes wrong names the change
-    #[arg(long, value_name = "CHANGES", conflicts_with = "interpreter")]
+    #[arg(long, value_name = "CHANGES", conflicts_with_all = ["interpreter", "record"])]
     pub(crate) passes_limit: Option<u64>,
 
     /// Print on the standard error how each query was answered: its plan, and how many answers were expected and found

@@ -65,7 +65,7 @@ pub(crate) fn is_function(atom: &Atom) -> bool {
     function_body(atom).is_some()
 }
 
-/// Whether an answer of a form is no value to be evaluated: the form stands for itself, or code is entered.
+/// Whether an answer of a form is not a value to be evaluated: the form stands for itself, or code is entered.
 pub(crate) fn is_odd(answer: &Atom) -> bool {
     answer.is_symbol(names::NOT_REDUCIBLE) || is_function(answer)
 }

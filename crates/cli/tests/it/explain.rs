@@ -85,6 +85,9 @@ fn passes_are_left_out_and_limited() {
     let ended = run(&["run", "--passes=compare", "-e", program]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("`compare` leaves out no pass; there are -data-around-calls, "), "{}", ended.err);
+    // A replay makes all passes.
+    let ended = run(&["run", "--passes=-skip-small", "--record", "a.tape", "-e", program]);
+    assert!(ended.code == Some(2) && ended.err.contains("cannot be used with"), "{}", ended.err);
     let ended = run(&["run", "--explain=text", "-e", program]);
     assert!(ended.code == Some(2) && ended.err.contains("[possible values: code, core]"), "{}", ended.err);
 }

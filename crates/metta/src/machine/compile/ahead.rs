@@ -4,11 +4,6 @@ use super::Compiler;
 use space::{Atom, Variable};
 
 impl Compiler<'_, '_> {
-    /// Makes the variables that are needed after the evaluation of an atom, if that may have several results.
-    pub(super) fn make_ahead<'a>(&mut self, first: &Atom, later: impl IntoIterator<Item = &'a Atom>) {
-        self.make_ahead_of(first, None, later);
-    }
-
     /// Makes the variables that are needed after the evaluation of an atom, if that may have several results. If `pattern` takes these
     /// apart, its variables are not needed before.
     pub(super) fn make_ahead_of<'a>(
@@ -34,9 +29,7 @@ impl Compiler<'_, '_> {
 
     /// Makes the variables of the parts of an expression that come after one that may have several results.
     pub(super) fn make_ahead_of_parts(&mut self, parts: &[Atom]) {
-        let first = parts.iter().position(|part| !self.facts().has_one_result(part));
-        if let Some(first) = first {
-            self.make_ahead(&parts[first], &parts[first + 1..]);
-        }
+        let needed = self.facts().needed_after_first(parts);
+        self.make_each(&needed);
     }
 }

@@ -18,7 +18,7 @@ impl Compiler<'_, '_> {
         self.lowered(dest, |lower, place| lower.value(atom, type_id, place));
     }
 
-    /// Evaluates what a rule or a form says: an error there is final, also one that is no whole one.
+    /// Evaluates what a rule or a form says: an error there is final, also one that is not a whole one.
     pub(super) fn reduct(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
         self.lowered(dest, |lower, place| lower.reduct(atom, type_id, place));
     }
@@ -338,6 +338,7 @@ impl Compiler<'_, '_> {
             Test::Unchanged => {
                 let shapes = self.run.m.code.type_epoch;
                 self.emit_to(Instruction::GuardTypeEpoch { shapes, or: 0 }, or);
+                self.state.is_stale = false;
             }
         }
     }

@@ -4,21 +4,16 @@
 //! exact code looks again; if they have changed, the form is called as rules stand then, on what the argument came to.
 
 use super::{Compiler, Label};
-use crate::machine::code::Instruction;
-use crate::machine::core::{Core, Evaluator, Written};
+use crate::machine::core::{Core, Evaluator, Test, Written};
 use space::Atom;
 use std::rc::Rc;
 
 impl Compiler<'_, '_> {
     /// Goes to a label if what special forms mean may have changed since they were looked at.
-    pub(super) fn or_changed(&mut self, label: Label) -> bool {
-        let is_exact = self.run.m.code.is_exact && self.state.is_stale;
-        if is_exact {
-            let shapes = self.run.m.code.type_epoch;
-            self.emit_to(Instruction::GuardTypeEpoch { shapes, or: 0 }, label);
-            self.state.is_stale = false;
+    pub(super) fn or_changed(&mut self, label: Label) {
+        if self.run.m.code.is_exact && self.state.is_stale {
+            self.test_or(&Test::Unchanged, label);
         }
-        is_exact
     }
 }
 

@@ -200,9 +200,7 @@ impl Compiler<'_, '_> {
         let mut elsewhere = None;
         if tests.contains(&Test::Unchanged) && self.state.is_stale {
             let label = *elsewhere.get_or_insert_with(|| self.elsewhere(Rc::clone(as_written), dest));
-            let shapes = self.run.m.code.type_epoch;
-            self.emit_to(Instruction::GuardTypeEpoch { shapes, or: 0 }, label);
-            self.state.is_stale = false;
+            self.test_or(&Test::Unchanged, label);
         }
         let shortcut = match fast {
             Core::If(branches) if branches.shortcut == Some(Shortcut::BeforeTests) => self.compare_small(branches),

@@ -8,13 +8,9 @@ use space::Atom;
 impl Compiler<'_, '_> {
     /// A variable that stands for what is in a slot, in an expression evaluated as it stands.
     pub(super) fn stand_in(&mut self, slot: Slot) -> Atom {
-        Atom::Variable(self.stand_in_variable(slot))
-    }
-
-    pub(super) fn stand_in_variable(&mut self, slot: Slot) -> space::Variable {
         let variable = space::Variable::with_id(names::asked().clone(), u64::MAX - u64::from(slot));
         self.state.variables.insert(variable.clone(), slot);
-        variable
+        Atom::Variable(variable)
     }
 
     /// All results of a goal. `begin` makes the instruction that begins to collect them: it gets the slot that this is noted in, and the

@@ -397,8 +397,7 @@ impl Running<'_> {
 impl<'c, 'r> Compiler<'c, 'r> {
     /// What is known of expressions where the code stands.
     fn facts(&mut self) -> Facts<'_> {
-        let (scope, is_well_typed) = (Scope::new(&self.state), self.is_well_typed);
-        Facts { run: self.run, scope, whole: self.whole.clone(), counts: Rc::clone(&self.counts), is_well_typed }
+        self.lower().facts
     }
 
     /// Lowers expressions from where the code stands.

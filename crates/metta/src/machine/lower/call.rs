@@ -2,7 +2,7 @@
 
 use super::{Lower, Place, Whole};
 use crate::machine::code::{Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED};
-use crate::machine::core::{Call, Core};
+use crate::machine::core::{Call, Core, Evaluator, Written};
 use crate::machine::depth::SLOTS_MAX;
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use crate::machine::words::{EMPTY, SYMBOL};
@@ -174,11 +174,7 @@ impl Lower<'_> {
             variables(atom).into_iter().filter(|variable| !self.facts.scope.is_known(variable)).collect();
         self.facts.scope.learn_each(&fresh);
         let as_written = if has_sums { Atom::expression(written) } else { atom.clone() };
-        let as_written = Core::Written(crate::machine::core::Written {
-            atom: as_written,
-            type_id,
-            by: crate::machine::core::Evaluator::Machine,
-        });
+        let as_written = Core::Written(Written { atom: as_written, type_id, by: Evaluator::Machine });
         let call = Call {
             function,
             arguments: nodes,

@@ -38,10 +38,25 @@ impl Lower<'_> {
 
     /// A native function that is called, or does something in place.
     pub(in crate::machine) fn called(&mut self, lowering: Lowering, whole: Whole<'_>, place: Place) -> Core {
-        let Whole { atom, type_id } = whole;
+        let atom = whole.atom;
         let children = atom.children().expect("a call is an expression");
         let (head, arguments) =
             (self.facts.run.machine_mut().values.constant_leaf(&children[0]).expect("it is a leaf"), &children[1..]);
+        self.if_arguments_agree(whole, |lower, signature| match (lowering, arguments) {
+            (Lowering::Superpose, [list]) if !list.children().is_some_and(|children| children.iter().any(is_odd)) => {
+                lower.superpose(atom, list, place)
+            }
+            _ => match lower.effect(lowering, signature, arguments, place) {
+                Some(node) => node,
+                None => lower.native(head, signature, arguments, place),
+            },
+        })
+    }
+
+    /// What `make` lowers a call of a native function to if its type agrees with its arguments and with what is expected.
+    fn if_arguments_agree(&mut self, whole: Whole<'_>, make: impl FnOnce(&mut Self, &Signature) -> Core) -> Core {
+        let Whole { atom, type_id } = whole;
+        let arguments = &atom.children().expect("a call is an expression")[1..];
         let Some((signature, tests)) = self.signature_of(atom) else { return self.written(atom, type_id) };
         let result = signature.result.unwrap_or(type_id);
         self.guarded(tests, whole, |lower| {
@@ -51,17 +66,7 @@ impl Lower<'_> {
             {
                 return lower.written(atom, type_id);
             }
-            lower.guarded(tests, whole, |lower| match (lowering, arguments) {
-                (Lowering::Superpose, [list])
-                    if !list.children().is_some_and(|children| children.iter().any(is_odd)) =>
-                {
-                    lower.superpose(atom, list, place)
-                }
-                _ => match lower.effect(lowering, &signature, arguments, place) {
-                    Some(node) => node,
-                    None => lower.native(head, &signature, arguments, place),
-                },
-            })
+            lower.guarded(tests, whole, |lower| make(lower, &signature))
         })
     }
 
@@ -182,22 +187,11 @@ impl Lower<'_> {
 
     /// A number or a truth value that is computed of numbers or of truth values.
     fn computed(&mut self, operation: Operation, whole: Whole<'_>, place: Place) -> Core {
-        let Whole { atom, type_id } = whole;
-        let arguments = &atom.children().expect("a call is an expression")[1..];
-        let Some((signature, tests)) = self.signature_of(atom) else { return self.written(atom, type_id) };
-        let result = signature.result.unwrap_or(type_id);
-        self.guarded(tests, whole, |lower| {
-            let mut tests = Vec::new();
-            if !lower.facts.run.types().agrees_statically(result, type_id)
-                || !lower.facts.arguments_agree(&signature.formals, arguments, &mut tests)
-            {
-                return lower.written(atom, type_id);
-            }
+        let arguments = &whole.atom.children().expect("a call is an expression")[1..];
+        self.if_arguments_agree(whole, |lower, _| {
             let types = &lower.facts.run.machine().types;
             let operand = if matches!(operation, Operation::Logic(_)) { types.bool_type } else { types.number_type };
-            lower.guarded(tests, whole, |lower| {
-                lower.around(arguments, place, |lower| lower.compute(operation, arguments, operand))
-            })
+            lower.around(arguments, place, |lower| lower.compute(operation, arguments, operand))
         })
     }
 

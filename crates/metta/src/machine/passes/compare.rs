@@ -1,12 +1,12 @@
 //! A condition that compares two values which are numbers is decided at once if they are small integers: before the comparison that any
 //! numbers can take, or even before the tests that they are numbers, since small integers pass these.
 
+use super::known;
 use crate::machine::code::Guard;
-use crate::machine::core::Fact;
-use crate::machine::core::{Core, If, Operation, Shortcut, Test};
+use crate::machine::core::{Core, Fact, If, Operation, Shortcut, Test};
 use crate::machine::lower::Lower;
 use crate::machine::words::is_small;
-use space::{Atom, Variable};
+use space::Variable;
 
 pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
     let mark = lower.facts.scope.mark();
@@ -35,22 +35,7 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
                 .into_iter()
                 .for_each(|part| run(part, lower));
         }
-        Core::Let { variable, value, then } => {
-            run(value, lower);
-            let fact = lower.facts.fact_of(value);
-            lower.facts.scope.learn(variable, fact);
-            run(then, lower);
-        }
-        Core::Match(parts) => {
-            if let Atom::Variable(variable) = &parts.pattern
-                && !lower.facts.scope.is_known(variable)
-            {
-                let fact = lower.facts.scope.fact(&parts.subject);
-                lower.facts.scope.learn(variable, fact);
-            }
-            run(&mut parts.then, lower);
-        }
-        node => node.each_part_mut(&mut |part| run(part, lower)),
+        node => known::each_part(node, lower, run),
     }
     lower.facts.scope.forget_from(mark);
 }

@@ -17,6 +17,14 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
                 *node = fast;
             }
         }
+        node => each_part(node, lower, run),
+    }
+    lower.facts.scope.forget_from(mark);
+}
+
+/// Runs a pass over the parts of a node, where what the node makes known is known.
+pub(super) fn each_part(node: &mut Core, lower: &mut Lower<'_>, run: fn(&mut Core, &mut Lower<'_>)) {
+    match node {
         Core::Let { variable, value, then } => {
             run(value, lower);
             let fact = lower.facts.fact_of(value);
@@ -38,5 +46,4 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
         }
         node => node.each_part_mut(&mut |part| run(part, lower)),
     }
-    lower.facts.scope.forget_from(mark);
 }
