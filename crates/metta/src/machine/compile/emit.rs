@@ -331,7 +331,10 @@ impl Compiler<'_, '_> {
         self.state.variables.insert(branches.value.clone(), slot);
         let otherwise = self.label();
         let stuck = self.elsewhere(Rc::new(Core::Written(branches.stuck.clone())), dest);
-        self.or_changed(stuck);
+        // Where rules may change, what the form means may have changed while its condition was evaluated.
+        if self.run.m.code.is_exact && self.state.is_stale {
+            self.test_or(&Test::Unchanged, stuck);
+        }
         self.emit_to(Instruction::If { slot, or: 0 }, otherwise);
         self.emit_to(Instruction::Jump { to: 0 }, stuck);
         if let Some(at) = shortcut {

@@ -13,7 +13,6 @@
 mod ahead;
 mod answers;
 mod body;
-mod changing;
 mod data;
 mod emit;
 mod filters;

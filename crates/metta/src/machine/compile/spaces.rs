@@ -3,11 +3,13 @@
 use super::{Compiler, Dest, QueryGoal};
 use crate::lowering::Lowering;
 use crate::machine::code::{Gathering, Guard, Instruction, Query, QueryPart, Slot, TemplatePart, TypeId, WrittenQuery};
+use crate::machine::core::{Core, Evaluator, Written};
 use crate::machine::lower::OddAnswer;
 use crate::machine::types::Formal;
 use crate::program::modules::ModuleId;
 use crate::stdlib;
 use space::{Atom, Grounded, Variable, conjunction, variables};
+use std::rc::Rc;
 
 impl Compiler<'_, '_> {
     /// `(match space pattern template)`
@@ -50,7 +52,8 @@ impl Compiler<'_, '_> {
         let rest = Atom::expression([head, stand_in, pattern.clone(), template.clone()]);
         if !matches!(written, Atom::Grounded(Grounded::Space(_))) {
             // What is no space is an argument all the same: it is evaluated, and its type was looked at.
-            let label = self.elsewhere(super::changing::called(rest.clone()), dest);
+            let called = Written { atom: rest.clone(), type_id: 0, by: Evaluator::Interpreter };
+            let label = self.elsewhere(Rc::new(Core::Written(called)), dest);
             self.emit_to(Instruction::Guard { slot: space, guard: Guard::Space, or: 0 }, label);
         }
         let is_goal = std::mem::take(&mut self.is_goal) && dest == Dest::Tail;
