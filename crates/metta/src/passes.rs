@@ -6,6 +6,10 @@ use std::str::FromStr;
 /// A pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pass {
+    /// A query in the template of a query becomes a part of it, if all they ask is known at once.
+    FusedQueries,
+    /// Tests of the answers of a query are made while answers are found.
+    QueryFilters,
     /// Data around a call in last place is built before the call, which takes the place of the frame.
     DataAroundCalls,
     /// Tests are left out that are known to hold.
@@ -24,7 +28,9 @@ pub enum Pass {
 
 impl Pass {
     /// All of them, in their order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
+        Self::FusedQueries,
+        Self::QueryFilters,
         Self::DataAroundCalls,
         Self::KnownTests,
         Self::UnchangedTypes,
@@ -37,6 +43,8 @@ impl Pass {
     /// The name of the pass, as a command line states it.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::FusedQueries => "fused-queries",
+            Self::QueryFilters => "query-filters",
             Self::DataAroundCalls => "data-around-calls",
             Self::KnownTests => "known-tests",
             Self::UnchangedTypes => "unchanged-types",
@@ -129,7 +137,7 @@ mod tests {
             assert!(Pass::ALL.iter().all(|other| without.has(*other) == (*other != pass)));
         }
         let wrong = "known-tests".parse::<Passes>().expect_err("nothing is left out");
-        assert!(wrong.starts_with("`known-tests` leaves out no pass; there are -data-around-calls, "), "{wrong}");
+        assert!(wrong.starts_with("`known-tests` leaves out no pass; there are -fused-queries, "), "{wrong}");
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn passes_are_left_out_and_limited() {
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "[192]\n"));
     let ended = run(&["run", "--passes=compare", "-e", program]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("`compare` leaves out no pass; there are -data-around-calls, "), "{}", ended.err);
+    assert!(ended.err.contains("`compare` leaves out no pass; there are -fused-queries, "), "{}", ended.err);
     // A replay makes all passes.
     let ended = run(&["run", "--passes=-skip-small", "--record", "a.tape", "-e", program]);
     assert!(ended.code == Some(2) && ended.err.contains("cannot be used with"), "{}", ended.err);

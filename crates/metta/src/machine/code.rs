@@ -200,10 +200,12 @@ pub(super) enum Instruction {
     NoteUnbound { slot: Slot, dst: Slot },
     /// If that was so, what the variable stands for now is not evaluated: it goes to a slot in place of the next instruction.
     KeepUnbound { flag: Slot, slot: Slot, dst: Slot },
-    /// Evaluates an expression as it stands, without code of its own.
-    Evaluate { slot: Slot, type_id: TypeId, return_point: u32, begun: bool },
-    /// Evaluates an expression as it stands, without code of its own, in place of this frame. An answer that is an error is final.
+    /// Evaluates what a slot holds in place of this frame. An answer that is an error is final.
     TailEvaluate { slot: Slot, type_id: TypeId, is_answer: bool },
+    /// Evaluates an expression as it is written, without code of its own.
+    EvaluateWritten { template: u32, type_id: TypeId, return_point: u32 },
+    /// Evaluates an expression as it is written, without code of its own, in place of this frame. An answer that is an error is final.
+    TailEvaluateWritten { template: u32, type_id: TypeId, is_answer: bool },
     /// Arithmetic on two slots.
     Arithmetic { operation: Arithmetic, left: Slot, right: Slot, return_point: u32 },
     /// Arithmetic on a slot and a small integer.

@@ -87,21 +87,11 @@ impl Machine {
 }
 
 impl Running<'_> {
-    /// Evaluates what a slot holds at a return point.
-    pub(super) fn evaluate_at(
-        &mut self,
-        slot: Slot,
-        type_id: TypeId,
-        return_point: u32,
-        begun: bool,
-    ) -> Result<(), Halt> {
-        let value = self.m.slot(slot);
-        if !begun {
-            let at = self.m.return_point(return_point).at;
-            let level = self.m.choices.stack.len() as u32;
-            self.m.set_slot(at + 2, Ref::from_bits(level));
+    /// Evaluates a value in place of the frame at hand. An answer that is an error is final.
+    pub(super) fn evaluate_last(&mut self, value: Ref, type_id: TypeId, is_answer: bool) -> Result<(), Halt> {
+        if is_answer && self.m.is_error(self.m.values.heap.walk(value)) {
+            return self.resolve(value).and_then(|error| self.give(error.unmarked()));
         }
-        self.enter_plain(return_point)?;
         self.evaluate_here(value, type_id)
     }
 

@@ -632,8 +632,12 @@ impl<'a> Listing<'a> {
             Instruction::Value { slot: value, type_id, return_point, .. } => {
                 format!("value {}{}{}", slot(value), self.as_type(type_id), self.return_point(return_point))
             }
-            Instruction::Evaluate { slot: value, type_id, return_point, .. } => {
-                format!("evaluate {}{}{}", slot(value), self.as_type(type_id), self.return_point(return_point))
+            Instruction::EvaluateWritten { template, type_id, return_point } => {
+                let value = self.template(template);
+                format!("evaluate {value}{}{}", self.as_type(type_id), self.return_point(return_point))
+            }
+            Instruction::TailEvaluateWritten { template, type_id, .. } => {
+                format!("tail-evaluate {}{}", self.template(template), self.as_type(type_id))
             }
             Instruction::TailEvaluate { slot: value, type_id, .. } => {
                 format!("tail-evaluate {}{}", slot(value), self.as_type(type_id))
@@ -861,7 +865,7 @@ fn return_point_named_by(instruction: Instruction) -> Option<u32> {
         | Instruction::Call { return_point, .. }
         | Instruction::Apply { return_point, .. }
         | Instruction::Value { return_point, .. }
-        | Instruction::Evaluate { return_point, .. }
+        | Instruction::EvaluateWritten { return_point, .. }
         | Instruction::Arithmetic { return_point, .. }
         | Instruction::ArithmeticWith { return_point, .. }
         | Instruction::Compare { return_point, .. }

@@ -198,14 +198,14 @@ impl Running<'_> {
         if function == NO_FUNCTION {
             return Ok(true);
         }
-        let place = self.m.return_point(self.m.frames.stack[self.m.frames.base]).pc;
+        let returns_to = self.m.frames.stack[self.m.frames.base];
+        let place = self.m.return_point(returns_to).pc;
         let called = (place as usize).checked_sub(1).map(|before| self.m.code.instructions[before]);
         match called {
-            Some(Instruction::Call { function: called, .. } | Instruction::CallWith { function: called, .. })
-                if called == function =>
-            {
-                self.is_call_unchanged(call, place)
-            }
+            Some(
+                Instruction::Call { function: called, return_point, .. }
+                | Instruction::CallWith { function: called, return_point, .. },
+            ) if called == function && return_point == returns_to => self.is_call_unchanged(call, place),
             _ => Ok(false),
         }
     }

@@ -6,6 +6,7 @@ use super::types::{FunctionTypes, Rule, Rules, TypeChecker};
 use super::{Halt, Machine, Running};
 use crate::lowering::Form;
 use crate::passes::Passes;
+use crate::program::modules::ModuleId;
 use region::Ref;
 use space::{SharedSpace, VariableSource};
 
@@ -70,6 +71,10 @@ impl Surroundings for Running<'_> {
 
     fn space(&self) -> &SharedSpace {
         &self.space
+    }
+
+    fn space_of(&self, module: ModuleId) -> SharedSpace {
+        self.session.program.module(module).space.clone()
     }
 
     fn passes(&self) -> Passes {

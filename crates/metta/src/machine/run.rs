@@ -252,16 +252,14 @@ impl Running<'_> {
                     self.m.undo_to(length);
                     Ok(())
                 }
-                Instruction::Evaluate { slot, type_id, return_point, begun } => {
-                    self.evaluate_at(slot, type_id, return_point, begun)
-                }
                 Instruction::TailEvaluate { slot, type_id, is_answer } => {
-                    let value = self.m.slot(slot);
-                    if is_answer && self.m.is_error(self.m.values.heap.walk(value)) {
-                        self.resolve(value).and_then(|error| self.give(error.unmarked()))
-                    } else {
-                        self.evaluate_here(value, type_id)
-                    }
+                    self.evaluate_last(self.m.slot(slot), type_id, is_answer)
+                }
+                Instruction::EvaluateWritten { template, type_id, return_point } => {
+                    self.build(template).and_then(|value| self.evaluate_value(value, type_id, return_point))
+                }
+                Instruction::TailEvaluateWritten { template, type_id, is_answer } => {
+                    self.build(template).and_then(|value| self.evaluate_last(value, type_id, is_answer))
                 }
                 Instruction::Begin { slot } => self.m.put(slot, Ref::from_bits(self.m.choices.stack.len() as u32)),
                 Instruction::End { begun, value, return_point } => self.end(begun, self.m.read(value), return_point),

@@ -21,11 +21,6 @@ impl Running<'_> {
         is_as_was.then_some(special.form)
     }
 
-    /// Whether a call is a special form that means what the library says.
-    pub(super) fn is_special_form(&mut self, name: &str, arity: usize) -> bool {
-        self.special_form(name, arity).is_some()
-    }
-
     fn means_what_the_library_says(&mut self, form: &str, arity: usize) -> bool {
         let library = self.session.program.library_space();
         let source = self.session.program.variables();

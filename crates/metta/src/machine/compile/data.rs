@@ -10,7 +10,7 @@
 
 use super::{CodeState, Compiler, Dest, Errors, Label, Later};
 use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot};
-use crate::machine::core::{self, Core, DataTypes, Evaluator, Written};
+use crate::machine::core::{self, Core, DataTypes, Evaluator, Test, Written};
 use crate::machine::types::kept_types::TypedData;
 use crate::machine::words::{EMPTY, ERROR};
 use region::{Ref, Stamp};
@@ -252,7 +252,7 @@ impl Compiler<'_, '_> {
         };
         let written = Written { atom: by.whole.clone(), type_id: by.type_id, by: Evaluator::Machine };
         let (node, state, errors) = (Rc::new(Core::Written(written)), self.state.clone(), self.errors);
-        self.write_behind(Later::Node { label, node, dest, state, join, errors });
+        self.write_behind(Later::Node { label, node, dest, state, join, errors, gathers: None });
     }
 
     /// Evaluates the children of data one by one, and builds it then.
@@ -276,8 +276,9 @@ impl Compiler<'_, '_> {
                 self.emit_to(Instruction::Jump { to: 0 }, join);
             }
             Rebuilt::Wrapper(call, behind) => {
-                let shapes = self.run.m.code.type_epoch;
-                self.or_plain(Instruction::GuardTypeEpoch { shapes, or: 0 }, &call, 0, Dest::Tail);
+                let written = Written { atom: call, type_id: 0, by: Evaluator::Machine };
+                let as_written = self.elsewhere(Rc::new(Core::Written(written)), Dest::Tail);
+                self.test_or(&Test::Unchanged, as_written);
                 self.emit_to(Instruction::Jump { to: 0 }, behind);
             }
         }

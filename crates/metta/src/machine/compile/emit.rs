@@ -1,39 +1,30 @@
 //! From [Core](crate::machine::core) to instructions, node by node.
 
 use super::head::Or;
-use super::{Compiler, Dest, Fact, Label, Later};
-use crate::machine::code::{ArgumentSource, Arguments, CollectedInto, HEADER, Instruction, Pc, Position, Slot, TypeId};
+use super::{Compiler, Dest, Label, Later};
+use crate::machine::code::{ArgumentSource, Arguments, HEADER, Instruction, Pc, Position, Slot, TypeId};
 use crate::machine::core::{
-    self, AtomTest, Branch, Branches, Call, Compute, Core, Effect, Evaluator, Guarded, If, IfAtoms, List,
-    ListOperation, Match, Native, Operation, Shortcut, Test, Written,
+    AtomTest, Branch, Branches, Call, Compute, Core, Effect, Evaluator, Guarded, If, IfAtoms, List, ListOperation,
+    Match, Native, Operation, Shortcut, Test, Written,
 };
-use crate::machine::lower::{Lower, Place};
+use crate::machine::lower::Lower;
 use crate::machine::passes;
 use crate::machine::types::untyped;
 use crate::machine::words::is_small;
-use space::{Atom, Variable};
+use space::{Atom, Variable, variables};
 use std::rc::Rc;
 
-impl Compiler<'_, '_> {
-    /// Lowers something from where the code stands, and writes its code.
-    pub(super) fn lowered(&mut self, dest: Dest, make: impl FnOnce(&mut Lower<'_>, Place) -> Core) {
-        let place = match dest {
-            Dest::Tail => Place::Tail,
-            Dest::Slot(_) if self.barrier == Some(dest) => Place::Gathered,
-            Dest::Slot(_) => Place::Inside,
-        };
-        let node = self.lower_with_passes(|lower| make(lower, place));
-        self.node(&node, dest);
-    }
+/// How many pieces of code that are to be written behind the rest are looked at for one that is needed again.
+const LATER_MAX: usize = 8;
 
-    /// The slot of something that is lowered from where the code stands, and evaluated.
-    pub(super) fn lowered_operand(&mut self, make: impl FnOnce(&mut Lower<'_>) -> Core) -> Slot {
+impl Compiler<'_, '_> {
+    /// Writes the code of what is lowered from here, in last place.
+    pub(super) fn in_last_place(&mut self, make: impl FnOnce(&mut Lower<'_>) -> Core) {
         let node = self.lower_with_passes(make);
-        self.slot_of_node(&node)
+        self.node(&node, Dest::Tail);
     }
 
     pub(super) fn lower_with_passes(&mut self, make: impl FnOnce(&mut Lower<'_>) -> Core) -> Core {
-        // What is lowered inside of another expression is shown after that.
         let mut shown = self.run.m.code.shown.is_some().then(Vec::new);
         let mut lower = self.lower();
         let mut node = make(&mut lower);
@@ -71,14 +62,18 @@ impl Compiler<'_, '_> {
                 self.finish(slot, dest);
             }
             Core::Evaluate { variable, type_id, position } => self.evaluate(variable, (*type_id, *position), dest),
-            Core::Written(written) => self.written(written, dest),
+            Core::Written(written) => self.written(written, dest, None),
             Core::Fresh { .. } => self.node(node, dest),
             Core::Guarded(guarded) => self.guarded(guarded, dest),
             Core::Gathered(node) => self.within_barrier(dest, |compiler, dest| compiler.node(node, dest)),
             Core::Let { variable, value, then } => {
                 let slot = self.slot_of_node(value);
-                self.state.variables.insert(variable.clone(), slot);
+                let outer = self.state.variables.insert(variable.clone(), slot);
                 self.node_here(then, dest);
+                match outer {
+                    Some(outer) => self.state.variables.insert(variable.clone(), outer),
+                    None => self.state.variables.remove(variable),
+                };
             }
             Core::Match(parts) => self.matched(parts, dest),
             Core::ListAround { first, call, as_written } => self.list_around(first, call, as_written),
@@ -93,7 +88,7 @@ impl Compiler<'_, '_> {
             Core::Native(native) => self.native(native, dest),
             Core::Collect { goal, into } => {
                 let dst = self.target(dest);
-                self.collect(goal, *into, dst);
+                self.collect(goal, into, dst);
                 self.finish(dst, dest);
             }
             Core::Branches(parts) => self.branches(parts, dest),
@@ -108,28 +103,25 @@ impl Compiler<'_, '_> {
             Core::Effect { effect, operands } => self.effect(*effect, operands, dest),
             Core::List(list) => self.list(list, dest),
             Core::IfAtoms(parts) => self.if_atoms(parts, dest),
-            Core::Run(atom) => {
-                let template = self.template(atom);
-                let code = self.slot();
-                self.emit(Instruction::Build { dst: code, template });
-                let dst = self.target(dest);
-                self.run_minimal(code, dst, false);
-                self.finish(dst, dest);
+            Core::AsValue(node) => self.as_value(node, dest),
+            Core::Reduce(reduce) => self.reduce(reduce, dest),
+            Core::Run { code, is_only_function } => self.run_code(code, *is_only_function, dest),
+            Core::Function { call, body } => self.function_body(call, body, dest),
+            Core::Proceed(value) => self.proceed(value, dest),
+            Core::Unify(parts) => self.unify(parts, dest),
+            Core::IfDecons(parts) => self.if_decons(parts, dest),
+            Core::Substitute(parts) => self.substitute(parts, dest),
+            Core::Made(made) => self.made(made, dest),
+            Core::Again(arguments) => self.again(arguments),
+            Core::Leave(leave) => self.leave(leave),
+            Core::LeaveList(list) => {
+                let slot = self.slot_of_node(list);
+                self.emit(Instruction::LeaveList { slot });
             }
-            Core::Form(form) => self.form(form, dest),
+            Core::Shown { node, anew } => self.shown(anew, |compiler| compiler.node(node, dest)),
+            Core::Apply(parts) => self.apply(parts, dest),
+            Core::Query(query) => self.query(query, dest),
         }
-    }
-
-    /// An expression whose code is written from the atom.
-    fn form(&mut self, form: &core::Form, dest: Dest) {
-        let core::Form { atom, type_id, is_well_typed, is_answer, is_in_gathered } = form;
-        let is_well_typed = std::mem::replace(&mut self.is_well_typed, *is_well_typed);
-        let answer = std::mem::replace(&mut self.answer, is_answer.then(|| atom.clone()));
-        let barrier = std::mem::replace(&mut self.barrier, is_in_gathered.then_some(dest));
-        self.depth += 1;
-        self.by_head(atom, *type_id, dest);
-        self.depth -= 1;
-        (self.is_well_typed, self.answer, self.barrier) = (is_well_typed, answer, barrier);
     }
 
     /// The slot of the value of a node: a variable's own slot, if it is taken as it stands.
@@ -159,23 +151,56 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn written(&mut self, written: &Written, dest: Dest) {
+    /// An expression that is evaluated as it is written, and on at a label if there is one.
+    pub(super) fn written(&mut self, written: &Written, dest: Dest, then: Option<Label>) {
         let Written { atom, type_id, by } = written;
-        match by {
-            Evaluator::Machine => self.plain_in_place(atom, false, *type_id, dest),
-            Evaluator::MachineAsAnswer => self.plain_in_place(atom, true, *type_id, dest),
-            Evaluator::Interpreter => {
-                let template = self.template(atom);
-                let slot = self.slot();
-                self.emit(Instruction::Build { dst: slot, template });
-                self.mark_live(slot);
-                let dst = self.target(dest);
+        let (template, type_id) = (self.template(atom), *type_id);
+        let is_answer = *by == Evaluator::MachineAsAnswer;
+        match (by, dest) {
+            (Evaluator::Machine | Evaluator::MachineAsAnswer, Dest::Tail) => {
+                self.emit(Instruction::TailEvaluateWritten { template, type_id, is_answer });
+            }
+            (Evaluator::Machine, Dest::Slot(dst)) => {
                 let return_point = self.return_point(dst, None);
-                self.emit(Instruction::Interpret { slot, type_id: *type_id, return_point });
-                self.state.is_stale = true;
-                self.finish(dst, dest);
+                self.emit(Instruction::EvaluateWritten { template, type_id, return_point });
+                self.goes_on(return_point, dst, then);
+            }
+            (Evaluator::MachineAsAnswer, Dest::Slot(dst)) => {
+                let slot = self.built(template);
+                let (return_point, position) = (self.return_point(dst, None), Position::Answer);
+                self.emit(Instruction::Value { slot, dst, type_id, return_point, position });
+                self.goes_on(return_point, dst, None);
+                then.iter().for_each(|then| self.jump(*then));
+            }
+            (Evaluator::Interpreter, _) => {
+                let (slot, dst) = (self.built(template), self.target(dest));
+                let return_point = self.return_point(dst, None);
+                self.emit(Instruction::Interpret { slot, type_id, return_point });
+                self.goes_on(return_point, dst, then);
+                if then.is_none() {
+                    self.finish(dst, dest);
+                }
+            }
+            (Evaluator::InterpreterWithArguments, _) => {
+                let slot = self.built(template);
+                self.emit(Instruction::TailInterpret { slot, type_id });
             }
         }
+    }
+
+    /// The slot of what a template builds.
+    fn built(&mut self, template: u32) -> Slot {
+        let dst = self.slot();
+        self.emit(Instruction::Build { dst, template });
+        self.mark_live(dst);
+        dst
+    }
+
+    /// Behind an evaluation whose value goes to a slot: the code goes on here, or at a label.
+    fn goes_on(&mut self, return_point: u32, dst: Slot, then: Option<Label>) {
+        self.mark_live(dst);
+        self.state.is_stale = true;
+        self.fixes.extend(then.map(|then| (super::Fix::GoOn(return_point), then)));
     }
 
     /// The code of a node behind the rest; a label for it. What follows may go there as long as it makes no variables.
@@ -185,11 +210,34 @@ impl Compiler<'_, '_> {
     }
 
     /// The code of a node behind the rest, which goes on at a label; a label for it.
-    pub(super) fn elsewhere_to(&mut self, node: Rc<Core>, dest: Dest, join: Option<Label>) -> Label {
+    fn elsewhere_to(&mut self, node: Rc<Core>, dest: Dest, join: Option<Label>) -> Label {
+        if let Core::Written(written) = &*node
+            && let Some(label) = self.written_already(written, dest, join)
+        {
+            return label;
+        }
         let label = self.label();
-        let (state, errors) = (self.state.clone(), self.errors);
-        self.write_behind(Later::Node { label, node, dest, state, join, errors });
+        let (state, errors, gathers) = (self.state.clone(), self.errors, self.gathers);
+        self.write_behind(Later::Node { label, node, dest, state, join, errors, gathers });
         label
+    }
+
+    /// The label of an expression that is evaluated as it is written, if it is to be written just so: between the two places nothing has
+    /// changed what its variables stand for.
+    fn written_already(&self, written: &Written, dest: Dest, join: Option<Label>) -> Option<Label> {
+        let is_alike = |later: &Later| match later {
+            Later::Node { label, node, dest: other, state, join: other_join, errors, .. } => {
+                let is_at_place = (*other, *other_join, *errors) == (dest, join, self.errors);
+                let stand_alike = || {
+                    let variables = variables(&written.atom);
+                    variables.iter().all(|one| state.variables.get(one) == self.state.variables.get(one))
+                };
+                let is_written = matches!(&**node, Core::Written(other) if is_at_place && other == written);
+                (is_written && stand_alike()).then_some(*label)
+            }
+            _ => None,
+        };
+        self.later.iter().rev().take(LATER_MAX).find_map(|(later, _)| is_alike(later))
     }
 
     fn guarded(&mut self, guarded: &Guarded, dest: Dest) {
@@ -276,8 +324,6 @@ impl Compiler<'_, '_> {
             Some(right) => self.slot_of_node(right),
             None => left,
         };
-        let is_number = |slot: Slot| self.state.facts.get(&slot) == Some(&Fact::Number);
-        let are_numbers = is_number(left) && (constant.is_some() || is_number(right));
         let dst = self.target(dest);
         let return_point = self.return_point(dst, None);
         self.run.m.code.return_points[return_point as usize].is_as_written = *is_as_written;
@@ -292,9 +338,6 @@ impl Compiler<'_, '_> {
             (Operation::Comparison(comparison), _) => Instruction::Compare { comparison, left, right, return_point },
             (Operation::Logic(operation), _) => Instruction::Logic { operation, left, right, return_point },
         });
-        if are_numbers && matches!(operation, Operation::Arithmetic(_)) {
-            self.know(dst, Fact::Number);
-        }
         self.finish(dst, dest);
     }
 
@@ -330,9 +373,8 @@ impl Compiler<'_, '_> {
         let slot = self.slot_of_node(&branches.condition);
         self.state.variables.insert(branches.value.clone(), slot);
         let otherwise = self.label();
-        let stuck = self.elsewhere(Rc::new(Core::Written(branches.stuck.clone())), dest);
-        // Where rules may change, what the form means may have changed while its condition was evaluated.
-        if self.run.m.code.is_exact && self.state.is_stale {
+        let stuck = self.elsewhere(Rc::clone(&branches.stuck), dest);
+        if branches.tests.contains(&Test::Unchanged) && self.state.is_stale {
             self.test_or(&Test::Unchanged, stuck);
         }
         self.emit_to(Instruction::If { slot, or: 0 }, otherwise);
@@ -346,10 +388,7 @@ impl Compiler<'_, '_> {
             self.state.live = live;
         }
         let before = self.state.clone();
-        self.node(&branches.then, dest);
-        if let Some(join) = self.join(dest) {
-            self.emit_to(Instruction::Jump { to: 0 }, join);
-        }
+        self.branch(&branches.then, dest);
         self.place(otherwise);
         self.state = before;
         self.node(&branches.otherwise, dest);
@@ -431,19 +470,11 @@ impl Compiler<'_, '_> {
         self.finish(dst, dest);
     }
 
-    /// All results of a goal, into a slot. Its variables that are seen elsewhere are made before.
-    pub(super) fn collect(&mut self, goal: &Core, into: CollectedInto, dst: Slot) {
-        let is_list = into == CollectedInto::List;
-        let begin = |slot, return_point| Instruction::Collect { slot, return_point, into };
-        self.collected_by(dst, is_list, begin, |compiler, dest| compiler.node(goal, dest));
-    }
-
     /// The first of some branches whose pattern matches what a variable stands for.
     fn branches(&mut self, parts: &Branches, dest: Dest) {
         let found = self.state.variables[&parts.subject];
         let marks = self.slot();
         self.emit(Instruction::Remember { slot: marks });
-        let join = self.join(dest);
         let before = self.state.clone();
         let mut misses = Vec::new();
         let first = self.next;
@@ -455,10 +486,7 @@ impl Compiler<'_, '_> {
                 misses.push(next);
             }
             self.pattern(found, pattern, Or::Destination(next));
-            self.node(body, dest);
-            if let Some(join) = join {
-                self.emit_to(Instruction::Jump { to: 0 }, join);
-            }
+            self.branch(body, dest);
             self.place(next);
             self.emit(Instruction::Undo { slot: marks });
         }
@@ -481,7 +509,7 @@ impl Compiler<'_, '_> {
     /// Each of some nodes, in its turn.
     fn alternatives(&mut self, nodes: &[Core], dest: Dest) {
         let Some((last, others)) = nodes.split_last() else { return };
-        let (end, before) = (self.label(), self.state.clone());
+        let (end, mut before) = (self.label(), self.state.clone());
         for node in others {
             let next = self.return_point(0, None);
             self.emit(Instruction::Alternative { return_point: next });
@@ -489,6 +517,8 @@ impl Compiler<'_, '_> {
             if dest != Dest::Tail {
                 self.emit_to(Instruction::Jump { to: 0 }, end);
             }
+            // What is behind this one may be evaluated before the next is.
+            before.is_stale = true;
             self.state = before.clone();
             self.run.m.code.return_points[next as usize].pc = self.here();
         }
@@ -518,6 +548,10 @@ impl Compiler<'_, '_> {
         let dst = self.target(dest);
         let or = 0;
         let instruction = match (list.operation, slots.as_slice()) {
+            (ListOperation::InOrder, &[slot]) => {
+                self.emit(Instruction::Gathered { slot, dst });
+                return self.finish(dst, dest);
+            }
             (ListOperation::Head, &[slot]) => Instruction::Head { slot, dst, or },
             (ListOperation::Tail, &[slot]) => Instruction::Tail { slot, dst, or },
             (ListOperation::Cons, &[tail, head]) => Instruction::Cons { head, tail, dst, or },
@@ -540,13 +574,24 @@ impl Compiler<'_, '_> {
             (AtomTest::IsError, &[slot]) => Instruction::IfError { slot, or },
             (asks, slots) => unreachable!("{asks:?} has {} operands", slots.len()),
         };
-        let join = self.join(dest);
-        let branch = |compiler: &mut Self, node: &Core| {
-            compiler.node(node, dest);
-            if let Some(join) = join {
-                compiler.emit_to(Instruction::Jump { to: 0 }, join);
-            }
-        };
-        self.either(test, |compiler| branch(compiler, &parts.then), |compiler| branch(compiler, &parts.otherwise));
+        let otherwise = self.label();
+        self.emit_to(test, otherwise);
+        let before = self.state.clone();
+        self.branch(&parts.then, dest);
+        self.place(otherwise);
+        self.state = before;
+        self.node(&parts.otherwise, dest);
+    }
+
+    /// The code of a node, and on behind the expression that it is the value of.
+    pub(super) fn branch(&mut self, node: &Core, dest: Dest) {
+        self.node(node, dest);
+        if let Some(join) = self.join(dest) {
+            self.jump(join);
+        }
+    }
+
+    pub(super) fn jump(&mut self, to: Label) {
+        self.emit_to(Instruction::Jump { to: 0 }, to);
     }
 }

@@ -90,7 +90,7 @@ fn switch_on(argument: usize, rules: &[RuleCode], lists: &mut Vec<Box<[Listed]>>
 pub(super) fn may_stand(body: &Atom) -> bool {
     body.is_symbol(names::NOT_REDUCIBLE)
         || crate::instructions::is_function(body)
-        || super::minimal::may_be_function(body)
+        || crate::machine::lower::may_be_function(body)
 }
 
 /// The cases of a group whose rules are told apart by one argument, everything else in their heads being variables.

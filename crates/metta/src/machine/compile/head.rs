@@ -70,7 +70,7 @@ impl Compiler<'_, '_> {
 
     /// A variable that the form wrote keeps its name where it meets one that a rule has made.
     fn name_in_form(&mut self, variable: &Variable, slot: Slot) {
-        if self.is_form && !self.state.facts.contains_key(&slot) {
+        if self.is_form {
             let index = self.run.m.values.form_variable(variable);
             self.emit(Instruction::NameVariable { slot, index });
         }

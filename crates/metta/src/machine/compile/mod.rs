@@ -3,48 +3,41 @@
 //! 1. The rules of a function are what a query for them finds, in its order, variable-headed ones included.
 //! 2. The head of a rule becomes matching instructions; the variables of its pattern are slots.
 //! 3. The body is [lowered](super::lower) to [core](super::core), [passes](super::passes) rewrite that, and `emit` writes code that leaves
-//!    the value in a slot or, in tail position, returns it.
+//!    the value in a slot or, in tail position, returns it. `data`, `query`, `collect`, `reduction` and `made` write that of some nodes.
 //! 4. Where the meaning depends on what a slot holds (a number, say), a guard comes first; what does not meet it is evaluated
 //!    as it stands, by code that is written behind the rest. Code after a call that may have changed types begins with a look at
 //!    their number, for the same reason.
-//! 5. Forms that have no nodes of core yet are written from atoms: queries (`spaces`, `fused`, `filters`), loops (`lists`), minimal
-//!    MeTTa (`minimal`), and functions made for an expression (`made`, `library`, `wanted`).
 
-mod ahead;
 mod answers;
 mod body;
+mod collect;
 mod data;
 mod emit;
-mod filters;
-mod forms;
-mod fused;
 mod groups;
 mod head;
 mod held;
 mod indexed;
-mod library;
-mod lists;
 mod made;
-mod minimal;
 mod nested;
 mod origins;
-mod spaces;
-mod wanted;
+mod query;
+mod reduction;
 
 use super::code::{
     ESCAPE, HEADER, Instruction, Key, Kind, Pc, REDUCE, ReturnPoint, RuleCode, Slot, TemplatePart, TypeId, WELL_TYPED,
 };
-use super::core::{CodeState, Core, Fact};
+use super::core::{Called, CodeState, Core, Leave};
 use super::depth::{DEPTH_MAX, SLOTS_MAX, is_deep};
-use super::lower::{Facts, Lower, Scope};
+use super::lower::{Facts, Lower, Place, Scope, may_be_code, may_be_function};
 use super::types::Rule;
 use super::{Halt, Running, changed_states};
 use crate::instructions::{has_space, is_function};
 use crate::names;
 use crate::rules::AskedRules;
+use crate::stdlib::forms::special_form;
 use groups::exclusive;
 use region::Ref;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use space::{Atom, ShouldStop, Symbol, Variable, has_mark, variables};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
@@ -63,6 +56,8 @@ enum Fix {
     Then(usize),
     /// Into the error exit of a return point.
     Error(u32),
+    /// Into the place where a return point goes on.
+    GoOn(u32),
     /// Into the exit of a list of arguments.
     ArgumentsOr(u32),
     /// Into that of data.
@@ -90,7 +85,15 @@ enum Errors {
 /// Code that is written behind the rest.
 enum Later {
     /// What a node comes to where tests did not hold.
-    Node { label: Label, node: Rc<Core>, dest: Dest, state: CodeState, join: Option<Label>, errors: Errors },
+    Node {
+        label: Label,
+        node: Rc<Core>,
+        dest: Dest,
+        state: CodeState,
+        join: Option<Label>,
+        errors: Errors,
+        gathers: Option<[Slot; 2]>,
+    },
     /// Patterns of one form, any of which has met a space. Where one goes if it does not match may still be to be written: then it
     /// fails.
     Space {
@@ -102,8 +105,6 @@ enum Later {
         join: Option<Label>,
         errors: Errors,
     },
-    /// A `match` whose template asks again, as it is written.
-    Unfused(Box<fused::Unfused>),
     /// The error of a part of an expression becomes the result of the expression.
     Barrier { label: Label, begun: Slot, value: Slot, return_point: u32 },
     /// Data whose children had to be evaluated.
@@ -112,16 +113,6 @@ enum Later {
     Raw { label: Label, dst: Slot, back: Label },
     /// An error that is collected like any other result.
     Caught { label: Label, begun: Slot, value: Slot },
-}
-
-/// What is known of the results of a query that is compiled.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum QueryGoal {
-    Unknown,
-    /// Only some of them may be wanted, or their number.
-    Some,
-    /// They become the list of the collector that is noted in a slot.
-    List(Slot),
 }
 
 /// Writes the code of a function.
@@ -144,12 +135,9 @@ pub(super) struct Compiler<'c, 'r> {
     /// How many values have got names.
     locals: Cell<u64>,
     is_too_large: bool,
-    /// The destination whose value goes through a barrier when it is there.
-    barrier: Option<Dest>,
-    /// Whether it is a form of the program, whose variables keep their names.
+    /// Whether it is a form of the program, whose variables keep their names, or a part of one, which shows it in errors.
     is_form: bool,
-    /// Whether it is a query of whose results only some are wanted.
-    is_goal: bool,
+    shows_form: bool,
     /// The slot in which a collector is noted, and that of each result for its list, if nothing else is done with it.
     gathers: Option<[Slot; 2]>,
     /// Whether what is being compiled is well typed, so that no types are checked.
@@ -160,17 +148,13 @@ pub(super) struct Compiler<'c, 'r> {
     /// Where the body of the rule begins, and the first slot of what its head takes apart.
     body: Pc,
     unpacked: Slot,
-    /// The variables that stand for a value: no `chain` can bind them.
-    fixed: FxHashSet<Variable>,
-    /// Those that stand for the space of the evaluation.
-    contexts: FxHashSet<Variable>,
     /// The instructions that want to know how many slots the frame has.
-    owns: Vec<usize>,
+    reserved: Vec<usize>,
+    /// The templates of the calls that the bodies of `function` at hand stand for.
+    functions: Vec<u32>,
     /// The variables among the parts of the expression at hand that may be bound before their turn, and the slots that say
     /// whether they were unbound.
     held: Vec<(Variable, Slot)>,
-    /// What a rule or a form says, if it begins with a variable: an error of that is final.
-    answer: Option<Atom>,
     /// The variables of the head that may hold what is not evaluated.
     raw: Option<Vec<Variable>>,
     /// How many arguments the head has; the whole begins with them.
@@ -401,11 +385,11 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     /// Lowers expressions from where the code stands.
     fn lower(&mut self) -> Lower<'_> {
-        let (is_form, answer, is_stale, depth) = (self.is_form, self.answer.clone(), self.state.is_stale, self.depth);
-        let (scope, is_well_typed) = (Scope::new(&self.state), self.is_well_typed);
+        let (is_form, is_stale, depth) = (self.is_form, self.state.is_stale, self.depth);
+        let (scope, is_well_typed) = (Scope::new(&self.state.variables), self.is_well_typed);
         let (whole, counts) = (self.whole.clone(), Rc::clone(&self.counts));
         let facts = Facts { run: self.run, scope, whole, counts, is_well_typed };
-        Lower { facts, locals: &self.locals, is_form, answer, is_stale, depth, is_too_large: false }
+        Lower { facts, locals: &self.locals, is_form, answer: None, is_stale, depth, is_too_large: false }
     }
 
     fn new(run: &'c mut Running<'r>, slots: usize, whole: Atom) -> Self {
@@ -425,20 +409,17 @@ impl<'c, 'r> Compiler<'c, 'r> {
             counts: Rc::default(),
             locals: Cell::new(0),
             is_too_large: false,
-            barrier: None,
             is_form: false,
-            is_goal: false,
+            shows_form: false,
             gathers: None,
             is_well_typed: false,
             first_return_point,
             function: 0,
             body: 0,
             unpacked: 0,
-            fixed: FxHashSet::default(),
-            contexts: FxHashSet::default(),
-            owns: Vec::new(),
+            reserved: Vec::new(),
+            functions: Vec::new(),
             held: Vec::new(),
-            answer: None,
             raw: None,
             heads: 0,
         }
@@ -471,22 +452,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         // An alternative before may have changed what forms mean.
         self.state.is_stale = is_one_of_many && self.run.m.code.is_exact;
-        self.library_code(arguments.len(), type_id);
-        match body {
-            Atom::Symbol(name) if name.as_str() == names::NOT_REDUCIBLE => {
-                let function = self.function;
-                self.emit(Instruction::Unreduced { function });
-            }
-            _ if type_id == REDUCE => self.reduced(arguments.len(), body),
-            _ if type_id == WELL_TYPED => {
-                self.is_well_typed = true;
-                self.body_of_rule(body, 0);
-            }
-            _ if !self.is_form && is_function(body) => self.function_body(arguments.len(), body, type_id),
-            _ if !self.is_form && minimal::may_be_function(body) => self.function_of_variable(body, type_id),
-            // A form is no reduct.
-            Atom::Expression(_) if self.is_form => self.value(body, type_id, Dest::Tail),
-            _ => self.body_of_rule(body, type_id),
+        if !self.open_form(arguments.len(), type_id) {
+            self.body_of_rule(arguments.len(), body, type_id);
         }
         self.complete()?;
         Ok((pc, is_irrefutable))
@@ -504,11 +471,85 @@ impl<'c, 'r> Compiler<'c, 'r> {
         self.emit(Instruction::EnterRule { rule });
     }
 
-    fn body_of_rule(&mut self, body: &Atom, type_id: TypeId) {
+    /// The code of the body of a rule, for a call with a number of arguments.
+    fn body_of_rule(&mut self, count: usize, body: &Atom, type_id: TypeId) {
+        self.is_well_typed = type_id == WELL_TYPED;
+        let expected = if self.is_well_typed { 0 } else { type_id };
+        let function = self.function;
         match body {
-            Atom::Variable(variable) => self.variable_body(variable, type_id),
-            _ => self.reduct(body, type_id, Dest::Tail),
+            Atom::Symbol(name) if name.as_str() == names::NOT_REDUCIBLE => {
+                self.emit(Instruction::Unreduced { function });
+            }
+            _ if type_id == REDUCE => self.reduced(count, body),
+            _ if !self.is_form && !self.is_well_typed && is_function(body) => self.in_last_place(|lower| {
+                let (value, call) = (lower.function(body, Called::Own(count)), Called::Own(count));
+                Core::Leave(Box::new(Leave { value, call, type_id, is_rule: true }))
+            }),
+            _ if !self.is_form && !self.is_well_typed && may_be_function(body) => {
+                let slot = self.slot();
+                self.raw(body, Dest::Slot(slot));
+                self.emit(Instruction::Body { slot, type_id, function });
+            }
+            // A form is not what a rule says.
+            Atom::Expression(_) if self.is_form => self.in_last_place(|lower| lower.value(body, type_id, Place::Tail)),
+            Atom::Variable(variable) => {
+                let slot = self.slot_of(variable);
+                self.emit(Instruction::Body { slot, type_id: expected, function });
+            }
+            _ => self.in_last_place(|lower| lower.reduct(body, expected, Place::Tail)),
         }
+    }
+
+    /// The body of a rule for a call whose results are not evaluated further.
+    fn reduced(&mut self, count: usize, body: &Atom) {
+        if is_function(body) {
+            return self.in_last_place(|lower| lower.function(body, Called::Own(count)));
+        }
+        let node = self.lower_with_passes(|lower| lower.quote(body));
+        let slot = self.slot();
+        self.node(&node, Dest::Slot(slot));
+        let may_be_code = matches!(body, Atom::Variable(_)) || may_be_code(body);
+        self.emit(if may_be_code { Instruction::Reduct { slot } } else { Instruction::Return { slot } });
+    }
+
+    /// Code in front of the only rule of a function of the library, which is used where the arguments are what the code expects. Says whether
+    /// they always are.
+    fn open_form(&mut self, count: usize, type_id: TypeId) -> bool {
+        if self.is_form {
+            return false;
+        }
+        let head = self.run.m.code.functions[self.function as usize].head;
+        if head.tag() != super::words::SYMBOL || head == super::words::COMPOUND {
+            return false;
+        }
+        let name = self.run.m.values.symbol_of(head).clone();
+        if !special_form(name.as_str()).is_some_and(|special| special.form.has_open_code()) {
+            return false;
+        }
+        let Some(form) = self.run.special_form(name.as_str(), count) else { return false };
+        let before = self.state.clone();
+        let arguments: Vec<Variable> = (0..count).map(|slot| self.name_slot(slot as Slot)).collect();
+        let mut tests = Vec::new();
+        let node = self.lower_with_passes(|lower| match lower.open_form(form, &arguments, type_id) {
+            Some((asked, node)) => {
+                tests = asked;
+                node
+            }
+            None => unreachable!("{form:?} has code for arguments that are values"),
+        });
+        let otherwise = self.label();
+        tests.iter().for_each(|test| self.test_or(test, otherwise));
+        self.node(&node, Dest::Tail);
+        self.place(otherwise);
+        self.state = before;
+        tests.is_empty()
+    }
+
+    /// A name for what a slot holds.
+    fn name_slot(&mut self, slot: Slot) -> Variable {
+        let local = self.lower().local();
+        self.state.variables.insert(local.clone(), slot);
+        local
     }
 
     /// Writes what comes behind the rest and puts addresses in.
@@ -518,7 +559,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             self.write_later(later);
         }
         self.patch();
-        self.patch_owns();
+        self.patch_reserved();
         self.patch_return_points();
         if self.is_too_large || self.most > SLOTS_MAX { Err(TooLarge) } else { Ok(()) }
     }
@@ -564,6 +605,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 }
                 Fix::Then(at) => set_then(&mut code.instructions[at], to),
                 Fix::Error(return_point) => code.return_points[return_point as usize].error = to,
+                Fix::GoOn(return_point) => code.return_points[return_point as usize].pc = to,
                 Fix::DataOr(data) => code.data[data as usize].or = to,
                 Fix::ArgumentsOr(list) => code.arguments[list as usize].or = to,
                 Fix::ShapeOr(shape) => code.shapes[shape as usize].or = to,
@@ -597,14 +639,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     /// The slots from here on belonged to a callee: nothing is known of them any more.
     fn forget_from(&mut self, at: Slot) {
-        let CodeState { variables, facts, live, .. } = &mut self.state;
+        let CodeState { variables, live, .. } = &mut self.state;
         variables.retain(|_, slot| *slot < at);
-        facts.retain(|slot, _| *slot < at);
         live.retain(|slot| *slot < at);
-    }
-
-    fn know(&mut self, slot: Slot, fact: Fact) {
-        self.state.facts.insert(slot, fact);
     }
 
     /// A return_point for what is emitted next, its result in a slot; frames begin behind all slots used so far, or at `at`.
@@ -670,18 +707,28 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
     }
 
+    /// Makes variables that have no slot yet.
+    fn make_each(&mut self, variables: &[Variable]) {
+        variables.iter().for_each(|variable| _ = self.slot_of(variable));
+    }
+
     fn make_variable(&mut self, variable: &Variable) -> Slot {
         let dst = self.slot();
-        let name = self.run.m.values.symbol(variable.name());
-        if self.is_form {
-            let form = self.run.m.values.form_variable(variable);
-            self.emit(Instruction::FormVariable { dst, index: form });
-        } else {
-            self.emit(Instruction::Variable { dst, name });
-        }
+        self.emit_variable(variable, dst);
         self.put_variable(variable, dst);
         self.mark_live(dst);
         dst
+    }
+
+    fn emit_variable(&mut self, variable: &Variable, dst: Slot) {
+        let name = self.run.m.values.symbol(variable.name());
+        match self.is_form {
+            true => {
+                let index = self.run.m.values.form_variable(variable);
+                self.emit(Instruction::FormVariable { dst, index });
+            }
+            false => _ = self.emit(Instruction::Variable { dst, name }),
+        }
     }
 
     /// From here on a slot holds what a variable stands for.
@@ -700,8 +747,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     fn write_later(&mut self, later: Later) {
         match later {
-            Later::Node { label, node, dest, state, join, errors } => {
-                (self.state, self.errors) = (state, errors);
+            Later::Node { label, node, dest, state, join, errors, gathers } => {
+                (self.state, self.errors, self.gathers) = (state, errors, gathers);
                 self.place(label);
                 self.going_on_at(&node, dest, join);
             }
@@ -710,7 +757,6 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 self.space_met(&misses, marks);
                 self.going_on_at(&node, dest, join);
             }
-            Later::Unfused(unfused) => self.write_unfused(*unfused),
             Later::Unnormalized(unnormalized) => self.write_unnormalized(*unnormalized),
             Later::Barrier { label, begun, value, return_point } => {
                 self.place(label);
@@ -750,57 +796,13 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     /// The code of a node, and on at a label.
     fn going_on_at(&mut self, node: &Core, dest: Dest, join: Option<Label>) {
-        self.node(node, dest);
-        if let Some(join) = join {
-            self.emit_to(Instruction::Jump { to: 0 }, join);
-        }
-    }
-
-    /// Evaluates an expression as it stands.
-    fn plain(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
-        let is_answer = self.is_answer(atom);
-        self.plain_in_place(atom, is_answer, type_id, dest);
-    }
-
-    /// Whether an expression is what a rule or a form says, and begins with a variable, which may be the word `Error`.
-    fn is_answer(&self, atom: &Atom) -> bool {
-        self.answer.as_ref() == Some(atom)
-    }
-
-    fn plain_in_place(&mut self, atom: &Atom, is_answer: bool, type_id: TypeId, dest: Dest) {
-        let template = self.template(atom);
-        let slot = self.slot();
-        self.emit(Instruction::Build { dst: slot, template });
-        self.mark_live(slot);
-        if is_answer {
-            return self.value_of_slot(slot, type_id, dest);
-        }
-        self.evaluate_slot(slot, type_id, dest);
-    }
-
-    fn evaluate_slot(&mut self, slot: Slot, type_id: TypeId, dest: Dest) {
-        match dest {
-            Dest::Tail => {
-                self.emit(Instruction::TailEvaluate { slot, type_id, is_answer: false });
-            }
-            Dest::Slot(dst) => {
-                let return_point = self.return_point(dst, None);
-                self.emit(Instruction::Evaluate { slot, type_id, return_point, begun: false });
-                self.mark_live(dst);
-                self.state.is_stale = true;
+        match (node, join) {
+            (Core::Written(written), Some(join)) => self.written(written, dest, Some(join)),
+            (node, join) => {
+                self.node(node, dest);
+                join.iter().for_each(|join| self.jump(*join));
             }
         }
-    }
-}
-
-/// How often a variable occurs in an atom, which is no deeper than what is compiled.
-fn occurrences(atom: &Atom, variable: &Variable) -> usize {
-    match atom {
-        Atom::Variable(found) => usize::from(found == variable),
-        Atom::Expression(expression) if !atom.is_ground() => {
-            expression.children().iter().map(|child| occurrences(child, variable)).sum()
-        }
-        _ => 0,
     }
 }
 

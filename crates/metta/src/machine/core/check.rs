@@ -1,7 +1,7 @@
 //! Whether a tree of nodes is well formed.
 
-use super::{Core, Operation, Test};
-use space::{Variable, variables};
+use super::{Core, Operation, Query, Test};
+use space::{Atom, Variable, variables};
 
 /// Says what is wrong: a variable that stands for nothing where a node takes its value, or an operation with another number of operands.
 /// `is_known` says which variables stand for something before the node.
@@ -24,16 +24,7 @@ fn check_within(node: &Core, is_known: &dyn Fn(&Variable) -> bool, known: &mut V
         Core::Quote(atom) => variables(atom).iter().try_for_each(|variable| must_stand(known, variable))?,
         Core::Fresh { variables, .. } => known.extend(variables.iter().cloned()),
         Core::Guarded(guarded) => {
-            for test in &guarded.tests {
-                match test {
-                    Test::Is(variable, _) => must_stand(known, variable)?,
-                    Test::SameType(left, right) => {
-                        must_stand(known, left)?;
-                        must_stand(known, right)?;
-                    }
-                    Test::Unchanged => {}
-                }
-            }
+            guarded.tests.iter().flat_map(asked_by).try_for_each(|variable| must_stand(known, variable))?;
         }
         Core::Let { variable, value, then } => {
             check_within(value, is_known, known)?;
@@ -57,6 +48,25 @@ fn check_within(node: &Core, is_known: &dyn Fn(&Variable) -> bool, known: &mut V
             })?;
             return check_within(&parts.met_space, is_known, known);
         }
+        Core::Unify(parts) => {
+            let inside = variables(&parts.pattern);
+            return check_choice([&parts.left, &parts.then, &parts.otherwise], inside, is_known, known);
+        }
+        Core::IfDecons(parts) => {
+            parts.position.iter().try_for_each(|position| must_stand(known, position))?;
+            let inside = [&parts.element, &parts.rest].into_iter().flat_map(variables).collect();
+            return check_choice([&parts.list, &parts.then, &parts.otherwise], inside, is_known, known);
+        }
+        Core::Query(query) => return check_query(query, is_known, known),
+        Core::Made(made) => made.captured.iter().try_for_each(|variable| {
+            let is_made_here = made.further.iter().any(|node| makes(node, variable));
+            if is_made_here { Ok(()) } else { must_stand(known, variable) }
+        })?,
+        Core::Shown { anew, .. } => known.extend(anew.iter().cloned()),
+        Core::Substitute(parts) => {
+            let taken = parts.pairs.iter().flat_map(|(variable, value)| [variable, value]);
+            taken.chain([&parts.template]).try_for_each(|variable| must_stand(known, variable))?;
+        }
         Core::Compute(compute) => {
             let is_unary = matches!(compute.operation, Operation::Logic(crate::lowering::Logic::Not));
             if compute.operands.len() != if is_unary { 1 } else { 2 } {
@@ -77,10 +87,56 @@ fn check_within(node: &Core, is_known: &dyn Fn(&Variable) -> bool, known: &mut V
     found
 }
 
+fn check_query(query: &Query, is_known: &dyn Fn(&Variable) -> bool, known: &mut Vec<Variable>) -> Result<(), String> {
+    let mark = known.len();
+    query.one_by_one.iter().try_for_each(|node| check_within(node, is_known, known))?;
+    query.others.iter().try_for_each(|node| check_within(node, is_known, known))?;
+    known.extend(query.new.iter().cloned());
+    // All that is asked stands for something, or is bound by an answer.
+    let asked = Atom::expression([Atom::Variable(query.space.clone()), query.pattern.clone(), query.template.clone()]);
+    check_within(&Core::Quote(asked), is_known, known)?;
+    let found = check_within(&query.then, is_known, known);
+    known.truncate(mark);
+    found
+}
+
+/// The variables that a test asks about.
+fn asked_by(test: &Test) -> Vec<&Variable> {
+    match test {
+        Test::Is(variable, _) => vec![variable],
+        Test::SameType(left, right) => vec![left, right],
+        Test::Unchanged => Vec::new(),
+    }
+}
+
+/// Something is taken apart: then some variables stand for something inside of the first branch.
+fn check_choice(
+    [subject, then, otherwise]: [&Core; 3],
+    inside: Vec<Variable>,
+    is_known: &dyn Fn(&Variable) -> bool,
+    known: &mut Vec<Variable>,
+) -> Result<(), String> {
+    let mark = known.len();
+    check_within(subject, is_known, known)?;
+    made_by(subject, known);
+    let outside = known.len();
+    known.extend(inside);
+    check_within(then, is_known, known)?;
+    known.truncate(outside);
+    let found = check_within(otherwise, is_known, known);
+    known.truncate(mark);
+    found
+}
+
 /// The variables that are known behind a node since it makes them before anything else.
 fn made_by(node: &Core, known: &mut Vec<Variable>) {
     if let Core::Fresh { variables, then } = node {
         known.extend(variables.iter().cloned());
         made_by(then, known);
     }
+}
+
+/// Whether a node makes a variable before anything else.
+fn makes(node: &Core, variable: &Variable) -> bool {
+    matches!(node, Core::Fresh { variables, then } if variables.contains(variable) || makes(then, variable))
 }

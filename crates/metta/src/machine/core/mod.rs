@@ -12,13 +12,13 @@ mod check;
 mod show;
 mod state;
 
-use super::code::{CollectedInto, Guard, Position, TypeId};
+use super::code::{Guard, Position, SyntheticBody, TypeId};
 use super::types::Formal;
-use crate::lowering::{Arithmetic, Comparison, Logic};
+use crate::lowering::{Arithmetic, Comparison, Logic, Wanted};
 pub(super) use check::check;
 use region::Ref;
 pub(super) use show::{Words, show};
-use space::{Atom, Variable};
+use space::{Atom, Filter, Variable};
 pub(super) use state::{CodeState, Fact};
 use std::rc::Rc;
 
@@ -73,8 +73,8 @@ pub(super) enum Core {
     Call(Box<Call>),
     /// A native function is called.
     Native(Box<Native>),
-    /// All results of a goal: one list, or the subjects of a `case`.
-    Collect { goal: Box<Core>, into: CollectedInto },
+    /// All results of a goal, or as many as are wanted.
+    Collect { goal: Box<Core>, into: Collected },
     /// The first branch whose pattern matches what a variable stands for.
     Branches(Box<Branches>),
     /// Each of these is an alternative.
@@ -87,14 +87,40 @@ pub(super) enum Core {
     List(Box<List>),
     /// One of two branches, by what atoms are as they stand.
     IfAtoms(Box<IfAtoms>),
-    /// What minimal code comes to, which is run.
-    Run(Atom),
-    /// An expression whose code is written from the atom.
-    Form(Form),
+    /// Errors and `Empty`, which this may come to, are values like any other.
+    AsValue(Box<Core>),
+    /// One step: what a call is reduced to, as it stands. Its alternatives are not collected.
+    Reduce(Box<Reduce>),
+    /// What minimal code comes to, which is run; or, if it is so said, what a `function` comes to, while other atoms stay as they are.
+    Run { code: Box<Core>, is_only_function: bool },
+    /// The body of a `function`: what `return` says.
+    Function { call: Called, body: Box<Core> },
+    /// What the code of a `function` comes to beside `return`: it goes on with that, or ends with an error of the call.
+    Proceed(Box<Core>),
+    /// Two atoms are made one, in every way there is.
+    Unify(Box<Unify>),
+    /// A list is taken apart, if it can be.
+    IfDecons(Box<IfDecons>),
+    /// What a list with the values of some variables in the place of others is.
+    Substitute(Box<Substitute>),
+    /// A function that is made for an expression is called: it has a frame of its own.
+    Made(Box<Made>),
+    /// In the code of such a function: it is called again, in place of its frame.
+    Again(Vec<Core>),
+    /// In last place: what stands for a call is the result of the frame.
+    Leave(Box<Leave>),
+    /// In last place: a list of results that were evaluated, which is a tuple.
+    LeaveList(Box<Core>),
+    /// A part of a call that is shown: the variables that are made in it are those of the form, and some are made anew.
+    Shown { node: Box<Core>, anew: Vec<Variable> },
+    /// A tuple whose head is known when it is evaluated.
+    Apply(Box<Apply>),
+    /// Spaces are asked: each answer is an alternative.
+    Query(Box<Query>),
 }
 
 /// An expression that is evaluated without code of its own.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Written {
     pub(super) atom: Atom,
     pub(super) type_id: TypeId,
@@ -110,6 +136,8 @@ pub(super) enum Evaluator {
     MachineAsAnswer,
     /// The interpreter, since its arguments are evaluated.
     Interpreter,
+    /// The interpreter, which evaluates its arguments as well. The result is that of the frame.
+    InterpreterWithArguments,
 }
 
 /// Code that is right if tests hold.
@@ -150,7 +178,9 @@ pub(super) struct If {
     pub(super) otherwise: Core,
     /// The name of the value of the condition, and what there is if that is no truth value.
     pub(super) value: Variable,
-    pub(super) stuck: Written,
+    pub(super) stuck: Rc<Core>,
+    /// What must still hold when the condition was evaluated, or there is the same.
+    pub(super) tests: Vec<Test>,
     /// Whether small integers are compared at once, and where.
     pub(super) shortcut: Option<Shortcut>,
 }
@@ -303,6 +333,8 @@ pub(super) enum ListOperation {
     Size,
     /// The child at a position.
     Element,
+    /// The elements that `(last (before (… ())))` holds, in their order.
+    InOrder,
 }
 
 /// One of two branches, by what atoms are as they stand.
@@ -323,17 +355,175 @@ pub(super) enum AtomTest {
     IsError,
 }
 
-/// An expression whose code is written from the atom.
+/// What becomes of the results of a goal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Collected {
+    /// One list.
+    List,
+    /// The subjects of a `case`: alternatives, with `Empty` as the only one if there is none and a branch may match it.
+    Subjects(Asked),
+    /// Alternatives, once all of them are there and a transaction is closed.
+    Transaction,
+    /// The first of them, up to the number that a variable stands for; or whether there is one, or how many.
+    Wanted { wanted: Wanted, most: Variable },
+}
+
+/// Whether a branch of a `case` may match `Empty`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Asked {
+    Known {
+        asks_for_absence: bool,
+    },
+    /// A variable stands for the branches.
+    Of(Variable),
+}
+
+/// A call that is reduced.
 #[derive(Clone, Debug)]
-pub(super) struct Form {
-    pub(super) atom: Atom,
+pub(super) struct Reduce {
+    pub(super) by: Reducer,
+    /// The arguments, as they stand; or the one atom that is looked at when it is there.
+    pub(super) operands: Vec<Core>,
+}
+
+/// What reduces a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reducer {
+    /// The rules of a function.
+    Function(u32),
+    /// A native function.
+    Native(Ref),
+    /// What the atom begins with.
+    Head,
+}
+
+/// A call that an error or a result shows.
+#[derive(Clone, Debug)]
+pub(super) enum Called {
+    /// The call of the function whose rule this is, with this number of arguments.
+    Own(usize),
+    /// As it is written. Some of its variables are made anew.
+    Written { atom: Atom, anew: Vec<Variable> },
+}
+
+impl Called {
+    /// A call as it is written, in which variables stand for what they stand for where it is.
+    pub(super) fn written(atom: &Atom) -> Self {
+        Self::Written { atom: atom.clone(), anew: Vec::new() }
+    }
+}
+
+/// Two atoms are made one.
+#[derive(Clone, Debug)]
+pub(super) struct Unify {
+    pub(super) left: Core,
+    pub(super) pattern: Atom,
+    /// For each way.
+    pub(super) then: Core,
+    /// If there is no way.
+    pub(super) otherwise: Core,
+}
+
+/// A list is taken apart into an element and what follows it.
+#[derive(Clone, Debug)]
+pub(super) struct IfDecons {
+    pub(super) list: Core,
+    /// What stands for a position: the element there is taken, and the position behind it. Otherwise it is the first, and the list of the
+    /// others.
+    pub(super) position: Option<Variable>,
+    /// What the element and what follows it are matched with.
+    pub(super) element: Atom,
+    pub(super) rest: Atom,
+    pub(super) then: Core,
+    /// If there is no such element, or it does not match.
+    pub(super) otherwise: Core,
+}
+
+/// An atom with the values of some variables in the place of others.
+#[derive(Clone, Debug)]
+pub(super) struct Substitute {
+    pub(super) template: Variable,
+    /// What stands for a variable, and what stands for its value.
+    pub(super) pairs: Vec<(Variable, Variable)>,
+    /// Whether its other variables become new ones.
+    pub(super) renames: bool,
+}
+
+/// A call of a function that is made for an expression.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) what: SyntheticBody,
+    /// The expression.
+    pub(super) call: Atom,
+    /// Its variables that stand for something: they are the first arguments.
+    pub(super) captured: Vec<Variable>,
+    pub(super) further: Vec<Core>,
     pub(super) type_id: TypeId,
-    /// Whether its types are not checked.
-    pub(super) is_well_typed: bool,
-    /// Whether it is what a rule says, and begins with a variable.
-    pub(super) is_answer: bool,
-    /// Whether it is in the place of a form whose results are gathered.
-    pub(super) is_in_gathered: bool,
+    /// Whether each result is there as soon as it is found, errors as values.
+    pub(super) is_open: bool,
+}
+
+/// What stands for a call becomes the result of the frame.
+#[derive(Clone, Debug)]
+pub(super) struct Leave {
+    pub(super) value: Core,
+    pub(super) call: Called,
+    pub(super) type_id: TypeId,
+    /// Whether it is the body of a rule of the function that was called.
+    pub(super) is_rule: bool,
+}
+
+/// A tuple whose head is known when it is evaluated.
+#[derive(Clone, Debug)]
+pub(super) struct Apply {
+    /// Variables are taken first; if one does not stand for its own result, the tuple is evaluated as it is written.
+    pub(super) children: Vec<Core>,
+    pub(super) as_written: Rc<Core>,
+    /// Whether it comes to what is written, if no rule matches.
+    pub(super) is_same: bool,
+    pub(super) type_id: TypeId,
+}
+
+/// Spaces are asked.
+#[derive(Clone, Debug)]
+pub(super) struct Query {
+    /// What stands for the first space, and the others.
+    pub(super) space: Variable,
+    pub(super) others: Vec<Core>,
+    /// What is asked, as one pattern, and the patterns with the space that each asks.
+    pub(super) pattern: Atom,
+    pub(super) patterns: Vec<(u8, Atom)>,
+    /// The variables that each answer binds.
+    pub(super) new: Vec<Variable>,
+    pub(super) filters: Vec<QueryTest>,
+    /// The values that tests compare with.
+    pub(super) given: Vec<Given>,
+    /// What is evaluated for each answer that tests leave, as it is written.
+    pub(super) template: Atom,
+    pub(super) then: Core,
+    /// Whether only some of the answers are wanted.
+    pub(super) is_goal: bool,
+    /// What there is if it cannot be answered together: what the program says, one query in the other.
+    pub(super) one_by_one: Option<Rc<Core>>,
+}
+
+/// A test that drops answers.
+#[derive(Clone, Debug)]
+pub(super) enum QueryTest {
+    Values(Filter),
+    /// Whether patterns have an answer, and which of that drops. They may bind variables of their own.
+    Absence {
+        patterns: Vec<(u8, Atom)>,
+        own: Vec<Variable>,
+        drops: bool,
+    },
+}
+
+/// A value that a test compares with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Given {
+    Variable(Variable),
+    Leaf(Ref),
 }
 
 impl Core {
@@ -344,6 +534,11 @@ impl Core {
             Self::Fresh { then, .. } => then.is_simple(),
             _ => false,
         }
+    }
+
+    /// Whether it is what a variable stands for, evaluated or not.
+    pub(super) fn is_variable(&self) -> bool {
+        matches!(self, Self::Variable(_) | Self::Evaluate { .. })
     }
 
     /// These variables are made before a node.
@@ -373,14 +568,29 @@ impl Core {
             | Self::Quote(_)
             | Self::Variable(_)
             | Self::Evaluate { .. }
-            | Self::Written(_)
-            | Self::Run(_)
-            | Self::Form(_) => {}
+            | Self::Substitute(_)
+            | Self::Written(_) => {}
             Self::Fresh { then, .. }
             | Self::Gathered(then)
             | Self::Reduct { value: then, .. }
             | Self::Collect { goal: then, .. }
+            | Self::AsValue(then)
+            | Self::Run { code: then, .. }
+            | Self::Function { body: then, .. }
+            | Self::Proceed(then)
+            | Self::LeaveList(then)
+            | Self::Shown { node: then, .. }
             | Self::Each(then) => visit(then),
+            Self::Leave(leave) => visit(&leave.value),
+            Self::Reduce(reduce) => reduce.operands.iter().for_each(visit),
+            Self::Made(made) => made.further.iter().for_each(visit),
+            Self::Again(parts) => parts.iter().for_each(visit),
+            Self::Unify(parts) => [&parts.left, &parts.then, &parts.otherwise].into_iter().for_each(visit),
+            Self::IfDecons(parts) => [&parts.list, &parts.then, &parts.otherwise].into_iter().for_each(visit),
+            Self::Apply(parts) => parts.children.iter().chain([&*parts.as_written]).for_each(visit),
+            Self::Query(query) => {
+                query.others.iter().chain([&query.then]).chain(query.one_by_one.as_deref()).for_each(visit);
+            }
             Self::Native(native) => native.arguments.iter().for_each(visit),
             Self::Branches(parts) => {
                 parts.branches.iter().for_each(|branch| visit(&branch.body));
@@ -426,14 +636,29 @@ impl Core {
             | Self::Quote(_)
             | Self::Variable(_)
             | Self::Evaluate { .. }
-            | Self::Written(_)
-            | Self::Run(_)
-            | Self::Form(_) => {}
+            | Self::Substitute(_)
+            | Self::Written(_) => {}
             Self::Fresh { then, .. }
             | Self::Gathered(then)
             | Self::Reduct { value: then, .. }
             | Self::Collect { goal: then, .. }
+            | Self::AsValue(then)
+            | Self::Run { code: then, .. }
+            | Self::Function { body: then, .. }
+            | Self::Proceed(then)
+            | Self::LeaveList(then)
+            | Self::Shown { node: then, .. }
             | Self::Each(then) => visit(then),
+            Self::Leave(leave) => visit(&mut leave.value),
+            Self::Reduce(reduce) => reduce.operands.iter_mut().for_each(visit),
+            Self::Made(made) => made.further.iter_mut().for_each(visit),
+            Self::Again(parts) => parts.iter_mut().for_each(visit),
+            Self::Unify(parts) => [&mut parts.left, &mut parts.then, &mut parts.otherwise].into_iter().for_each(visit),
+            Self::IfDecons(parts) => {
+                [&mut parts.list, &mut parts.then, &mut parts.otherwise].into_iter().for_each(visit);
+            }
+            Self::Apply(parts) => parts.children.iter_mut().for_each(visit),
+            Self::Query(query) => query.others.iter_mut().chain([&mut query.then]).for_each(visit),
             Self::Native(native) => native.arguments.iter_mut().for_each(visit),
             Self::Branches(parts) => parts.branches.iter_mut().for_each(|branch| visit(&mut branch.body)),
             Self::Alternatives(parts) | Self::Effect { operands: parts, .. } => parts.iter_mut().for_each(visit),

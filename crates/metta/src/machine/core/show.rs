@@ -1,8 +1,11 @@
 //! Core as text, for people.
 
-use super::{AtomTest, Core, Effect, Evaluator, ListOperation, Operation, Shortcut, Test};
-use crate::lowering::Lowering;
-use crate::machine::code::{CollectedInto, Guard, Position, TypeId};
+use super::{
+    AtomTest, Called, Collected, Core, Effect, Evaluator, Given, ListOperation, Operation, Query, QueryTest, Reducer,
+    Shortcut, Test,
+};
+use crate::lowering::{Lowering, Wanted};
+use crate::machine::code::{Guard, Position, TypeId};
 use region::Ref;
 use space::{Atom, Variable};
 use std::fmt::Write;
@@ -114,12 +117,11 @@ impl Writer<'_> {
             }
             Core::Written(written) => {
                 let (atom, expected) = (self.atom(&written.atom), self.expected(written.type_id));
-                let by = if written.by == Evaluator::Interpreter { "interpret" } else { "as written" };
+                let by = match written.by {
+                    Evaluator::Machine | Evaluator::MachineAsAnswer => "as written",
+                    Evaluator::Interpreter | Evaluator::InterpreterWithArguments => "interpret",
+                };
                 self.line(depth, &format!("{by} {atom}{expected}"));
-            }
-            Core::Form(form) => {
-                let (atom, expected) = (self.atom(&form.atom), self.expected(form.type_id));
-                self.line(depth, &format!("form {atom}{expected}"));
             }
             Core::Fresh { variables, then } => {
                 let variables: Vec<String> = variables.iter().map(|variable| self.variable(variable)).collect();
@@ -150,15 +152,18 @@ impl Writer<'_> {
                 let of = call.map_or(String::new(), |call| format!(" of {call}"));
                 self.block(depth, &format!("reduct{of}"), &[value]);
             }
-            Core::Run(atom) => {
-                let atom = self.atom(atom);
-                self.line(depth, &format!("run {atom}"));
-            }
             Core::Collect { goal, into } => {
-                let into = if *into == CollectedInto::List { "one list" } else { "subjects" };
-                self.block(depth, &format!("collect, as {into}"), &[goal]);
+                let into = match into {
+                    Collected::List => "as one list",
+                    Collected::Subjects(_) => "as subjects",
+                    Collected::Transaction => "in a transaction",
+                    Collected::Wanted { wanted: Wanted::First, .. } => "the first of them",
+                    Collected::Wanted { wanted: Wanted::Whether, .. } => "whether there are any",
+                    Collected::Wanted { wanted: Wanted::Number, .. } => "how many there are",
+                };
+                self.block(depth, &format!("collect, {into}"), &[goal]);
             }
-            Core::Alternatives(nodes) => self.block(depth, "alternatives", &nodes.iter().collect::<Vec<_>>()),
+            Core::Alternatives(nodes) => self.block(depth, "alternatives", &all(nodes)),
             Core::Each(list) => self.block(depth, "each of", &[list]),
             Core::Effect { effect, operands } => {
                 let lowering = match effect {
@@ -166,14 +171,8 @@ impl Writer<'_> {
                     Effect::ChangeState => Lowering::ChangeState,
                     Effect::AddAtom => Lowering::AddAtom,
                 };
-                self.block(depth, crate::stdlib::lowered(lowering).name, &operands.iter().collect::<Vec<_>>());
+                self.block(depth, crate::stdlib::lowered(lowering).name, &all(operands));
             }
-            node => self.larger(node, depth),
-        }
-    }
-
-    fn larger(&mut self, node: &Core, depth: usize) {
-        match node {
             Core::Guarded(guarded) => {
                 let tests: Vec<String> = guarded.tests.iter().map(|test| self.test(test)).collect();
                 let small = if guarded.is_passed_by_small { "; small integers pass" } else { "" };
@@ -214,7 +213,7 @@ impl Writer<'_> {
             }
             Core::Native(native) => {
                 let name = self.words.leaf(native.operation);
-                self.block(depth, &format!("native {name}"), &native.arguments.iter().collect::<Vec<_>>());
+                self.block(depth, &format!("native {name}"), &all(&native.arguments));
             }
             Core::Branches(parts) => {
                 let subject = self.variable(&parts.subject);
@@ -226,15 +225,8 @@ impl Writer<'_> {
                 self.block(depth + 1, "if a pattern meets a space", &[&parts.met_space]);
             }
             Core::List(list) => {
-                let name = match list.operation {
-                    ListOperation::Head => "first of",
-                    ListOperation::Tail => "rest of",
-                    ListOperation::Cons => "with a child in front, the list",
-                    ListOperation::Decons => "first and rest of",
-                    ListOperation::Size => "size of",
-                    ListOperation::Element => "element of",
-                };
-                self.block(depth, name, &list.operands.iter().collect::<Vec<_>>());
+                let name = list_operation(list.operation);
+                self.block(depth, name, &all(&list.operands));
                 self.block(depth, "else", &[&list.as_written]);
             }
             Core::IfAtoms(parts) => {
@@ -242,11 +234,100 @@ impl Writer<'_> {
                     AtomTest::AreEqual => "if these atoms are equal",
                     AtomTest::IsError => "if this atom is an error",
                 };
-                self.block(depth, asks, &parts.operands.iter().collect::<Vec<_>>());
+                self.block(depth, asks, &all(&parts.operands));
                 self.block(depth, "then", &[&parts.then]);
                 self.block(depth, "else", &[&parts.otherwise]);
             }
-            node => unreachable!("{node:?} is written by `node`"),
+            Core::AsValue(node) => self.block(depth, "as a value", &[node]),
+            Core::Reduce(reduce) => {
+                let by = match reduce.by {
+                    Reducer::Function(function) => format!(" {}", self.words.function(function)),
+                    Reducer::Native(operation) => format!(" native {}", self.words.leaf(operation)),
+                    Reducer::Head => String::new(),
+                };
+                self.block(depth, &format!("reduce{by}"), &all(&reduce.operands));
+            }
+            Core::Run { code, is_only_function } => {
+                self.block(depth, if *is_only_function { "run if a function" } else { "run" }, &[code]);
+            }
+            Core::Function { call, body } => {
+                let call = self.called(call);
+                self.block(depth, &format!("function of {call}"), &[body]);
+            }
+            Core::Proceed(node) => self.block(depth, "proceed with", &[node]),
+            Core::Unify(parts) => {
+                let pattern = self.atom(&parts.pattern);
+                self.block(depth, &format!("unify with {pattern}"), &[&parts.left]);
+                self.block(depth, "then", &[&parts.then]);
+                self.block(depth, "else", &[&parts.otherwise]);
+            }
+            Core::IfDecons(parts) => {
+                let (element, rest) = (self.atom(&parts.element), self.atom(&parts.rest));
+                let place = parts.position.as_ref().map(|position| format!(" at {}", self.variable(position)));
+                let place = place.unwrap_or_default();
+                self.block(depth, &format!("take apart{place}, as {element} and {rest}"), &[&parts.list]);
+                self.block(depth, "then", &[&parts.then]);
+                self.block(depth, "else", &[&parts.otherwise]);
+            }
+            Core::Substitute(parts) => {
+                let pair = |(variable, value): &(Variable, Variable)| [variable, value].map(|name| self.variable(name));
+                let pairs: Vec<String> = parts.pairs.iter().map(pair).map(|pair| pair.join(" is ")).collect();
+                let template = self.variable(&parts.template);
+                self.line(depth, &format!("{template} where {}", pairs.join(", ")));
+            }
+            Core::Made(made) => {
+                let call = self.atom(&made.call);
+                let open = if made.is_open { ", results at once" } else { "" };
+                self.block(depth, &format!("own frame for {call}{open}"), &all(&made.further));
+            }
+            Core::Again(arguments) => self.block(depth, "again with", &all(arguments)),
+            Core::Leave(leave) => {
+                let call = self.called(&leave.call);
+                self.block(depth, &format!("result of {call}"), &[&leave.value]);
+            }
+            Core::LeaveList(list) => self.block(depth, "result, a list", &[list]),
+            Core::Shown { node, .. } => self.block(depth, "shown", &[node]),
+            Core::Apply(parts) => self.block(depth, "apply", &all(&parts.children)),
+            Core::Query(query) => self.query(query, depth),
+            Core::Fail | Core::Leaf(_) | Core::Quote(_) | Core::Variable(_) => unreachable!("it is one line"),
+        }
+    }
+
+    fn query(&mut self, query: &Query, depth: usize) {
+        let (space, pattern) = (self.variable(&query.space), self.atom(&query.pattern));
+        let fused = if query.one_by_one.is_some() { "fused " } else { "" };
+        self.line(depth, &format!("{fused}query {space} for {pattern}"));
+        query.filters.iter().for_each(|filter| {
+            let filter = self.query_test(filter, &query.given);
+            self.line(depth + 1, &filter);
+        });
+        self.node(&query.then, depth);
+        query.one_by_one.iter().for_each(|node| self.block(depth, "else", &[node]));
+    }
+
+    /// A test that drops answers.
+    fn query_test(&mut self, test: &QueryTest, given: &[Given]) -> String {
+        let given = given.iter().map(|given| match given {
+            Given::Variable(variable) => self.variable(variable),
+            Given::Leaf(leaf) => self.words.leaf(*leaf),
+        });
+        match test {
+            QueryTest::Values(filter) => {
+                let given: Vec<String> = given.collect();
+                format!("filter {filter:?} of {}", given.join(" "))
+            }
+            QueryTest::Absence { patterns, drops, .. } => {
+                let patterns: Vec<String> = patterns.iter().map(|(_, pattern)| self.atom(pattern)).collect();
+                let dropped = if *drops { "there is" } else { "there is not" };
+                format!("without those for which {dropped} {}", patterns.join(" "))
+            }
+        }
+    }
+
+    fn called(&mut self, call: &Called) -> String {
+        match call {
+            Called::Own(_) => "the call".to_owned(),
+            Called::Written { atom, .. } => self.atom(atom),
         }
     }
 
@@ -254,6 +335,10 @@ impl Writer<'_> {
         self.line(depth, head);
         parts.iter().for_each(|part| self.node(part, depth + 1));
     }
+}
+
+fn all(nodes: &[Core]) -> Vec<&Core> {
+    nodes.iter().collect()
 }
 
 /// The name of the native function that computes this.
@@ -264,4 +349,17 @@ fn name_of(operation: Operation) -> &'static str {
         Operation::Logic(operation) => Lowering::Logic(operation),
     };
     crate::stdlib::lowered(lowering).name
+}
+
+/// What is done to a list, in words.
+fn list_operation(operation: ListOperation) -> &'static str {
+    match operation {
+        ListOperation::Head => "first of",
+        ListOperation::Tail => "rest of",
+        ListOperation::Cons => "with a child in front, the list",
+        ListOperation::Decons => "first and rest of",
+        ListOperation::Size => "size of",
+        ListOperation::Element => "element of",
+        ListOperation::InOrder => "found, in order,",
+    }
 }

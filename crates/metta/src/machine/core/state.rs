@@ -11,13 +11,14 @@ pub(in crate::machine) enum Fact {
     Number,
     /// It is a truth value.
     Bool,
+    /// It is an expression.
+    Expression,
 }
 
 /// What is known at a place in the code.
 #[derive(Clone, Default)]
 pub(in crate::machine) struct CodeState {
     pub(in crate::machine) variables: FxHashMap<Variable, Slot>,
-    pub(in crate::machine) facts: FxHashMap<Slot, Fact>,
     /// The slots that hold values.
     pub(in crate::machine) live: Vec<Slot>,
     /// Whether something was called since types were looked at.

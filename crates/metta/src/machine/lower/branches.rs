@@ -3,8 +3,8 @@
 use super::{Lower, OddAnswer, Place, Whole};
 use crate::instructions::is_odd;
 use crate::instructions::{has_space, is_function};
-use crate::machine::code::{Branches as KnownBranches, CollectedInto, Guard, Position, TypeId};
-use crate::machine::core::{Branch, Branches, Core, Evaluator, Test, Written};
+use crate::machine::code::{Guard, Position, TypeId};
+use crate::machine::core::{Asked, Branch, Branches, Collected, Core, Evaluator, Test, Written};
 use crate::names;
 use crate::stdlib::forms::asks_for_absence;
 use space::{Atom, Variable, variables};
@@ -22,11 +22,11 @@ impl Lower<'_> {
     pub(super) fn collapse(&mut self, goal: &Atom) -> Core {
         let shared = self.facts.shared(goal);
         self.facts.scope.learn_each(&shared);
-        Core::fresh(shared, self.collected(goal, CollectedInto::List))
+        Core::fresh(shared, self.collected(goal, Collected::List))
     }
 
     /// All results of a goal, whose variables that occur elsewhere are known.
-    fn collected(&mut self, goal: &Atom, into: CollectedInto) -> Core {
+    pub(super) fn collected(&mut self, goal: &Atom, into: Collected) -> Core {
         let mark = self.facts.scope.mark();
         let goal = Box::new(self.value(goal, 0, Place::Inside));
         self.facts.scope.forget_from(mark);
@@ -41,7 +41,7 @@ impl Lower<'_> {
         let mut fresh = self.needed_after_subject(subject, &pairs);
         let shared = self.facts.shared(subject);
         self.add_fresh(&mut fresh, shared);
-        let into = CollectedInto::Subjects(KnownBranches::Known { asks_for_absence: asks_for_absence(branches) });
+        let into = Collected::Subjects(Asked::Known { asks_for_absence: asks_for_absence(branches) });
         let subjects = Box::new(self.collected(subject, into));
         let found = self.local();
         self.facts.scope.learn(&found, None);
@@ -105,7 +105,7 @@ impl Lower<'_> {
             if let Atom::Variable(variable) = pattern
                 && !self.facts.scope.is_known(variable)
             {
-                let fact = self.facts.scope.fact(found);
+                let fact = self.facts.scope.known(found);
                 self.facts.scope.learn(variable, fact);
             }
             let new: Vec<Variable> =
@@ -143,7 +143,10 @@ impl Lower<'_> {
     /// The branch that a call chooses, evaluated as the answer of a form.
     fn chosen_by_call(&mut self, call: Atom, form: &Atom) -> Core {
         let variable = self.local();
-        let value = Box::new(Core::Run(Atom::expression([Atom::symbol("eval"), call])));
+        let mark = self.facts.scope.mark();
+        let code = Box::new(self.quote(&Atom::expression([Atom::symbol("eval"), call])));
+        self.facts.scope.forget_from(mark);
+        let value = Box::new(Core::Run { code, is_only_function: false });
         let then = Box::new(self.evaluated_answer(&variable, &OddAnswer::Stands(form.clone()), 0));
         Core::Let { variable, value, then }
     }

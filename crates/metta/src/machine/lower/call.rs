@@ -2,7 +2,7 @@
 
 use super::{Lower, Place, Whole};
 use crate::machine::code::{Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED};
-use crate::machine::core::{Call, Core, Evaluator, Written};
+use crate::machine::core::{Apply, Call, Core, Evaluator, Written};
 use crate::machine::depth::SLOTS_MAX;
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
 use crate::machine::words::{EMPTY, SYMBOL};
@@ -211,6 +211,28 @@ impl Lower<'_> {
             Formal::Typed(_) => None,
             Formal::Raw | Formal::Expression => Some(Core::Variable(variable.clone())),
         }
+    }
+
+    /// A tuple whose head is known when it is evaluated; its results are evaluated to a type.
+    pub(super) fn apply(&mut self, whole: Whole<'_>, type_id: TypeId) -> Core {
+        let children = whole.atom.children().expect("a tuple is an expression");
+        let mut fresh = Vec::new();
+        children.iter().for_each(|child| {
+            let shared = self.facts.shared(child);
+            self.add_fresh(&mut fresh, shared);
+        });
+        let needed = self.facts.needed_after_first(children);
+        self.add_fresh(&mut fresh, needed);
+        let are_variables = |child: &&Atom| matches!(child, Atom::Variable(_));
+        self.add_fresh(&mut fresh, children.iter().filter(are_variables).flat_map(variables).collect());
+        let as_written = Rc::new(self.written(whole.atom, if type_id == WELL_TYPED { 0 } else { type_id }));
+        let nodes = children.iter().map(|child| match child {
+            Atom::Variable(variable) => self.evaluated(variable, 0, Position::Child),
+            child => self.value(child, 0, Place::Inside),
+        });
+        let nodes = nodes.collect();
+        let is_same = children.iter().all(|child| self.facts.is_same(child));
+        Core::fresh(fresh, Core::Apply(Box::new(Apply { children: nodes, as_written, is_same, type_id })))
     }
 
     /// The variables among the parts of an expression that are not evaluated if they are unbound before the first part is: a part before

@@ -29,7 +29,7 @@ impl Lower<'_> {
         if let (Place::Tail, Some((last, others))) = (place, arguments.split_last())
             && !is_exact
             && self.facts.is_call(last)
-            && self.makes(Pass::DataAroundCalls)
+            && self.facts.makes(Pass::DataAroundCalls)
         {
             let type_id = by.as_ref().map_or(0, |by| by.formal(others.len()));
             let mut data = self.data_of(by, head, others, &mut fresh);

@@ -49,7 +49,10 @@ impl Lower<'_> {
                 Some(node) => node,
                 None => self.named(atom, type_id, place),
             },
-            _ => self.form(atom, type_id, place),
+            _ => match self.library_form(form, whole, place) {
+                Some(node) => node,
+                None => self.named(atom, type_id, place),
+            },
         }
     }
 
@@ -87,7 +90,10 @@ impl Lower<'_> {
                 Atom::expression(children[..1].iter().cloned().chain(rest).collect::<Vec<_>>())
             };
             let stuck = with(Atom::Variable(value.clone()));
-            let stuck = Written { atom: stuck, type_id, by: Evaluator::Interpreter };
+            let stuck = Rc::new(Core::Written(Written { atom: stuck, type_id, by: Evaluator::Interpreter }));
+            // Where rules may change, what the form means may have changed while its condition was evaluated.
+            let is_exact = lower.facts.run.machine().code.is_exact;
+            let tests = if is_exact { vec![Test::Unchanged] } else { Vec::new() };
             let [then, otherwise] = [(then, true), (otherwise, false)].map(|(branch, truth)| {
                 let mark = lower.facts.scope.mark();
                 let odd = || OddAnswer::Enters(with(Atom::from(truth)));
@@ -95,7 +101,7 @@ impl Lower<'_> {
                 lower.facts.scope.forget_from(mark);
                 node
             });
-            let branches = If { condition, then, otherwise, value, stuck, shortcut: None };
+            let branches = If { condition, then, otherwise, value, stuck, tests, shortcut: None };
             Core::fresh(fresh, Core::If(Box::new(branches)))
         })
     }

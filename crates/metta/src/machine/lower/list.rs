@@ -1,13 +1,12 @@
 //! Lists taken apart and put together, and tests of atoms as they stand.
 
 use super::{Lower, OddAnswer, Place, Whole};
-use crate::instructions::free_variables;
 use crate::instructions::is_odd;
 use crate::lowering::{Form, Lowering};
 use crate::machine::code::{Guard, Position};
 use crate::machine::core::{AtomTest, Core, IfAtoms, List, ListOperation, Test};
 use crate::machine::types::Formal;
-use space::{Atom, Variable};
+use space::Atom;
 use std::rc::Rc;
 
 impl Lower<'_> {
@@ -114,11 +113,7 @@ impl Lower<'_> {
         if is_odd(then) || is_odd(otherwise) {
             return None;
         }
-        let mut fresh: Vec<Variable> = Vec::new();
-        for branch in [then, otherwise] {
-            let seen = self.facts.seen_elsewhere(free_variables(branch), &[branch]);
-            self.add_fresh(&mut fresh, seen);
-        }
+        let fresh = self.shared_by_branches(&[then, otherwise]);
         let operands = tested.iter().map(|tested| self.quote(tested)).collect();
         let [then, otherwise] = [then, otherwise].map(|branch| {
             let mark = self.facts.scope.mark();

@@ -1,13 +1,13 @@
 //! Atoms to [Core](super::core): what an expression means, from what is known of rules, types and variables at its place in a rule.
 //!
-//! - `value` and `call` lower expressions by their heads, `operation` native functions, `list` those on lists, `form` and `branches` special
-//!   forms, `answer` what a form answers with, `data` expressions whose heads have no rules;
+//! - `value` and `call` lower expressions by their heads, `operation` native functions, `list` those on lists, `query` questions to spaces
+//!   (`filters` and `fused` say what is asked together), `form` and `branches` special forms, `answer` what a form answers with, `data`
+//!   expressions whose heads have no rules;
+//! - `made` lowers what becomes a function of its own, `loops` loops, `minimal` minimal MeTTa;
 //! - [`Facts`] is what is known of expressions: `agree` says whether types agree, and which tests have to hold for that (`parametric` and
 //!   `equality` are parts of it), `results` what is known of the results of an expression, `ahead` which variables must be made before an
 //!   expression, and `scope` what is known of variables;
 //! - [`Surroundings`] is what all of this asks of the machine: lowering makes no code and evaluates nothing.
-//!
-//! A form that is not lowered yet becomes a node that holds its atom.
 
 mod agree;
 mod ahead;
@@ -16,10 +16,16 @@ mod branches;
 mod call;
 mod data;
 mod equality;
+mod filters;
 mod form;
+mod fused;
 mod list;
+mod loops;
+mod made;
+mod minimal;
 mod operation;
 mod parametric;
+mod query;
 mod results;
 mod scope;
 mod value;
@@ -27,12 +33,15 @@ mod value;
 use super::Machine;
 use super::code::TypeId;
 use super::types::{FunctionTypes, Rules};
-use crate::passes::Passes;
+use crate::passes::{Pass, Passes};
+use crate::program::modules::ModuleId;
+pub(super) use minimal::{may_be_code, may_be_function};
 use rustc_hash::FxHashMap;
 pub(super) use scope::Scope;
 use space::{Atom, SharedSpace, Variable, VariableSource};
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
+pub(super) use value::locals_among;
 
 /// Where the value of an expression goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +74,9 @@ pub(super) trait Surroundings: Rules {
     /// The space whose rules are compiled.
     fn space(&self) -> &SharedSpace;
 
+    /// The space of a module.
+    fn space_of(&self, module: ModuleId) -> SharedSpace;
+
     /// The passes that are made.
     fn passes(&self) -> Passes;
 }
@@ -79,6 +91,21 @@ pub(super) struct Facts<'l> {
     pub(super) counts: Rc<OnceCell<FxHashMap<Variable, usize>>>,
     /// Whether the expression is well typed, so that no types are checked.
     pub(super) is_well_typed: bool,
+}
+
+impl Facts<'_> {
+    /// Whether a pass may make another change, which is counted.
+    pub(in crate::machine) fn may_change(&mut self) -> bool {
+        let (passes, code) = (self.run.passes(), &mut self.run.machine_mut().code);
+        let may_change = passes.allow(code.changes_by_passes);
+        code.changes_by_passes += u64::from(may_change);
+        may_change
+    }
+
+    /// Whether a pass is made that decides how something is lowered, and may make another change.
+    pub(super) fn makes(&mut self, pass: Pass) -> bool {
+        self.run.passes().has(pass) && self.may_change()
+    }
 }
 
 /// Lowers the expressions of a rule, at one place of it.

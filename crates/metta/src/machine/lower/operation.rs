@@ -28,7 +28,11 @@ impl Lower<'_> {
             }
             (Lowering::Logic(Logic::Not), [_]) => self.computed(Operation::Logic(Logic::Not), whole, place),
             (Lowering::Logic(operation), [_, _]) => self.computed(Operation::Logic(operation), whole, place),
-            (Lowering::Capture, [_]) | (Lowering::Query, [_, _, _]) => self.form(atom, type_id, place),
+            (Lowering::Capture, [goal]) => match self.capture(goal, whole) {
+                Some(node) => node,
+                None => self.called(lowering, whole, place),
+            },
+            (Lowering::Query, [_, _, _]) => self.query(whole, place),
             (lowering, _) => match self.list_operation(lowering, whole, place) {
                 Some(node) => node,
                 None => self.called(lowering, whole, place),
@@ -37,7 +41,7 @@ impl Lower<'_> {
     }
 
     /// A native function that is called, or does something in place.
-    pub(in crate::machine) fn called(&mut self, lowering: Lowering, whole: Whole<'_>, place: Place) -> Core {
+    fn called(&mut self, lowering: Lowering, whole: Whole<'_>, place: Place) -> Core {
         let atom = whole.atom;
         let children = atom.children().expect("a call is an expression");
         let (head, arguments) =
@@ -54,7 +58,11 @@ impl Lower<'_> {
     }
 
     /// What `make` lowers a call of a native function to if its type agrees with its arguments and with what is expected.
-    fn if_arguments_agree(&mut self, whole: Whole<'_>, make: impl FnOnce(&mut Self, &Signature) -> Core) -> Core {
+    pub(super) fn if_arguments_agree(
+        &mut self,
+        whole: Whole<'_>,
+        make: impl FnOnce(&mut Self, &Signature) -> Core,
+    ) -> Core {
         let Whole { atom, type_id } = whole;
         let arguments = &atom.children().expect("a call is an expression")[1..];
         let Some((signature, tests)) = self.signature_of(atom) else { return self.written(atom, type_id) };
@@ -71,13 +79,7 @@ impl Lower<'_> {
     }
 
     /// A native function that is called through its Rust side; its results are evaluated as its type says.
-    pub(in crate::machine) fn native(
-        &mut self,
-        operation: Ref,
-        signature: &Signature,
-        arguments: &[Atom],
-        place: Place,
-    ) -> Core {
+    pub(super) fn native(&mut self, operation: Ref, signature: &Signature, arguments: &[Atom], place: Place) -> Core {
         let result = self.facts.run.machine().types.evaluated_as(signature.result.unwrap_or(0));
         // A function of the library gives what it declares, but for the contents of states.
         let is_final = result != 0 && matches!(self.facts.run.types().type_atom(result), Atom::Symbol(_));
@@ -173,7 +175,7 @@ impl Lower<'_> {
     }
 
     /// The signature of a native function for some arguments, and the tests that it asks for.
-    pub(in crate::machine) fn signature_of(&mut self, atom: &Atom) -> Option<(Signature, Vec<Test>)> {
+    fn signature_of(&mut self, atom: &Atom) -> Option<(Signature, Vec<Test>)> {
         let children = atom.children().expect("a call is an expression");
         let arguments = &children[1..];
         let head = self.facts.run.machine_mut().values.constant_leaf(&children[0]).expect("it is a leaf");

@@ -208,6 +208,7 @@ impl Facts<'_> {
             Atom::Variable(variable) => match self.scope.fact(variable)? {
                 Fact::Number => Atom::symbol(names::NUMBER),
                 Fact::Bool => Atom::symbol(names::BOOL),
+                Fact::Expression => return None,
             },
             Atom::Grounded(
                 value @ (Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_) | Grounded::State(_)),

@@ -151,14 +151,14 @@ impl Facts<'_> {
         match self.scope.fact(variable) {
             Some(Fact::Number) => type_id == 0 || type_id == types.number_type,
             Some(Fact::Bool) => type_id == 0 || type_id == types.bool_type,
-            None => false,
+            Some(Fact::Expression) | None => false,
         }
     }
 
     /// What is known of the value of a node.
     pub(in crate::machine) fn fact_of(&self, node: &Core) -> Option<Fact> {
         match node {
-            Core::Variable(variable) => self.scope.fact(variable),
+            Core::Variable(variable) => self.scope.known(variable),
             Core::Compute(compute) => {
                 let are_numbers = compute.operands.iter().all(|operand| self.is_number(operand));
                 (matches!(compute.operation, core::Operation::Arithmetic(_)) && are_numbers).then_some(Fact::Number)

@@ -1,35 +1,42 @@
 //! What is known at a place of a rule: which variables stand for something already, and what of.
 
 use crate::machine::code::Guard;
-use crate::machine::core::{CodeState, Fact, Test};
+use crate::machine::code::Slot;
+use crate::machine::core::{Fact, Test};
+use rustc_hash::FxHashMap;
 use space::Variable;
 
 /// What is known at a place.
 pub(in crate::machine) struct Scope<'l> {
-    /// Where the code that is around this stands.
-    around: &'l CodeState,
+    /// The variables that code before this has put into slots.
+    around: &'l FxHashMap<Variable, Slot>,
     /// What is known since, the last first.
     since: Vec<(Variable, Option<Fact>)>,
 }
 
 impl<'l> Scope<'l> {
-    pub(in crate::machine) fn new(around: &'l CodeState) -> Self {
+    pub(in crate::machine) fn new(around: &'l FxHashMap<Variable, Slot>) -> Self {
         Self { around, since: Vec::new() }
     }
 
     /// Whether a variable stands for something, or was made.
     pub(in crate::machine) fn is_known(&self, variable: &Variable) -> bool {
-        self.since.iter().any(|(known, _)| known == variable) || self.around.variables.contains_key(variable)
+        self.since.iter().any(|(known, _)| known == variable) || self.around.contains_key(variable)
+    }
+
+    /// The variables that stand for something, or were made.
+    pub(in crate::machine) fn all(&self) -> impl Iterator<Item = &Variable> {
+        self.around.keys().chain(self.since.iter().map(|(variable, _)| variable))
     }
 
     /// What is known of what a variable stands for.
+    pub(in crate::machine) fn known(&self, variable: &Variable) -> Option<Fact> {
+        self.since.iter().rev().filter(|(known, _)| known == variable).find_map(|(_, fact)| *fact)
+    }
+
+    /// What leaf, as its own result, a variable is known to stand for.
     pub(in crate::machine) fn fact(&self, variable: &Variable) -> Option<Fact> {
-        let since = self.since.iter().rev().filter(|(known, _)| known == variable);
-        if let Some(fact) = since.filter_map(|(_, fact)| *fact).next() {
-            return Some(fact);
-        }
-        let slot = self.around.variables.get(variable)?;
-        self.around.facts.get(slot).copied()
+        self.known(variable).filter(|fact| *fact != Fact::Expression)
     }
 
     /// A variable stands for something from here on.
@@ -57,6 +64,7 @@ impl<'l> Scope<'l> {
             match test {
                 Test::Is(variable, Guard::Number) => self.learn(variable, Some(Fact::Number)),
                 Test::Is(variable, Guard::Bool) => self.learn(variable, Some(Fact::Bool)),
+                Test::Is(variable, Guard::Expression) => self.learn(variable, Some(Fact::Expression)),
                 Test::Is(..) | Test::SameType(..) | Test::Unchanged => {}
             }
         }
@@ -69,6 +77,7 @@ impl<'l> Scope<'l> {
                 Guard::Number => self.fact(variable) == Some(Fact::Number),
                 Guard::Bool => self.fact(variable) == Some(Fact::Bool),
                 Guard::Plain => self.fact(variable).is_some(),
+                Guard::Expression => self.known(variable) == Some(Fact::Expression),
                 _ => false,
             },
             Test::SameType(left, right) => self.fact(left).is_some() && self.fact(left) == self.fact(right),

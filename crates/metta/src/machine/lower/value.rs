@@ -3,37 +3,29 @@
 use super::{Lower, Place, Whole};
 use crate::lowering::{Form, Lowering};
 use crate::machine::code::{Guard, Position, TypeId, WELL_TYPED};
-use crate::machine::core::{self, Core, Evaluator, Guarded, Test, Written};
+use crate::machine::core::{Core, Evaluator, Guarded, Test, Written};
 use crate::machine::depth::DEPTH_MAX;
 use crate::machine::types::HeadKind;
 use crate::machine::words::EMPTY;
 use crate::names;
 use crate::operation::{Operation, lowering_of};
-use crate::passes::Pass;
 use space::{Atom, Variable, variables};
 
-/// Locals have numbers from here downwards; slots that stand in an expression have those above.
-const LOCALS: u64 = u64::MAX - (1 << 20);
+/// Locals have numbers from here downwards.
+const LOCALS: u64 = u64::MAX;
+
+/// How many locals there are already, if these variables are known.
+pub(in crate::machine) fn locals_among<'v>(variables: impl IntoIterator<Item = &'v Variable>) -> u64 {
+    let locals = variables.into_iter().filter(|variable| *variable.name() == *names::asked());
+    locals.filter_map(|local| LOCALS.checked_sub(local.id())).map(|number| number + 1).max().unwrap_or(0)
+}
 
 impl Lower<'_> {
     /// A new name for a value.
-    pub(super) fn local(&self) -> Variable {
+    pub(in crate::machine) fn local(&self) -> Variable {
         let number = self.locals.get();
         self.locals.set(number + 1);
         Variable::with_id(names::asked().clone(), LOCALS - number)
-    }
-
-    /// Whether a pass may make another change, which is counted.
-    pub(in crate::machine) fn may_change(&mut self) -> bool {
-        let (passes, code) = (self.facts.run.passes(), &mut self.facts.run.machine_mut().code);
-        let may_change = passes.allow(code.changes_by_passes);
-        code.changes_by_passes += u64::from(may_change);
-        may_change
-    }
-
-    /// Whether a pass is made that decides how something is lowered, and may make another change.
-    pub(super) fn makes(&mut self, pass: Pass) -> bool {
-        self.facts.run.passes().has(pass) && self.may_change()
     }
 
     /// An expression that is evaluated without code of its own.
@@ -92,7 +84,7 @@ impl Lower<'_> {
     }
 
     /// An atom as it stands.
-    pub(super) fn quote(&mut self, atom: &Atom) -> Core {
+    pub(in crate::machine) fn quote(&mut self, atom: &Atom) -> Core {
         let unknown: Vec<Variable> =
             variables(atom).into_iter().filter(|variable| !self.facts.scope.is_known(variable)).collect();
         self.facts.scope.learn_each(&unknown);
@@ -180,7 +172,7 @@ impl Lower<'_> {
                 Some(form) => self.special(form, atom, type_id, place),
                 None => self.named(atom, type_id, place),
             },
-            Atom::Variable(_) if self.facts.is_well_typed => self.form(atom, type_id, place),
+            Atom::Variable(_) if self.facts.is_well_typed => self.apply(Whole { atom, type_id }, WELL_TYPED),
             head => {
                 let mut tests = Vec::new();
                 let may_come_to_itself =
@@ -188,16 +180,9 @@ impl Lower<'_> {
                 if may_come_to_itself || !self.facts.head_is_open(head, Guard::Head(arity as u16), &mut tests) {
                     return self.written(atom, type_id);
                 }
-                self.guarded(tests, Whole { atom, type_id }, |lower| lower.form(atom, type_id, place))
+                self.guarded(tests, Whole { atom, type_id }, |lower| lower.apply(Whole { atom, type_id }, type_id))
             }
         }
-    }
-
-    /// An expression whose code is written from the atom.
-    pub(super) fn form(&self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
-        let (is_well_typed, is_in_gathered) = (self.facts.is_well_typed, place == Place::Gathered);
-        let is_answer = self.answer.as_ref() == Some(atom);
-        Core::Form(core::Form { atom: atom.clone(), type_id, is_well_typed, is_answer, is_in_gathered })
     }
 
     /// Whether an expression without variables of its surroundings is well typed, and the one around it is not known to be.

@@ -11,7 +11,7 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
         && !data.is_flat
         && !lower.facts.run.machine().code.is_exact
         && is_buildable(data, 0)
-        && lower.may_change()
+        && lower.facts.may_change()
     {
         data.is_at_once = true;
         return;

@@ -19,7 +19,7 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
                 && let Core::If(branches) = &mut guarded.fast
                 && is_comparison(branches, |variable| is_tested(variable) || is_number(lower, variable))
             {
-                branches.shortcut = lower.may_change().then_some(Shortcut::BeforeTests);
+                branches.shortcut = lower.facts.may_change().then_some(Shortcut::BeforeTests);
             }
             lower.facts.scope.learn_from(&guarded.tests);
             run(&mut guarded.fast, lower);
@@ -27,7 +27,7 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
         Core::If(branches) => {
             if branches.shortcut.is_none()
                 && is_comparison(branches, |variable| is_number(lower, variable))
-                && lower.may_change()
+                && lower.facts.may_change()
             {
                 branches.shortcut = Some(Shortcut::BeforeCondition);
             }

@@ -8,7 +8,7 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
     let mark = lower.facts.scope.mark();
     match node {
         Core::Guarded(guarded) => {
-            guarded.tests.retain(|test| !(lower.facts.scope.holds(test) && lower.may_change()));
+            guarded.tests.retain(|test| !(lower.facts.scope.holds(test) && lower.facts.may_change()));
             lower.facts.scope.learn_from(&guarded.tests);
             run(&mut guarded.fast, lower);
             if guarded.tests.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn each_part(node: &mut Core, lower: &mut Lower<'_>, run: fn(&mut Cor
             if let Atom::Variable(variable) = &parts.pattern
                 && !lower.facts.scope.is_known(variable)
             {
-                let fact = lower.facts.scope.fact(&parts.subject);
+                let fact = lower.facts.scope.known(&parts.subject);
                 lower.facts.scope.learn(variable, fact);
             }
             run(&mut parts.then, lower);

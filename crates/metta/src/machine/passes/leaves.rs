@@ -12,7 +12,7 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
         && let [Test::Is(variable, Guard::Reducible | Guard::Answer)] = guarded.tests.as_slice()
         && let Some(type_id) = evaluated_to(&guarded.fast, variable)
         && [0, number].contains(&type_id)
-        && lower.may_change()
+        && lower.facts.may_change()
     {
         guarded.leaf = Some((variable.clone(), type_id));
         return;

@@ -47,8 +47,8 @@ fn verify(node: &Core, lower: &Lower<'_>, step: &str) {
 /// Rewrites a node.
 fn apply(pass: Pass, node: &mut Core, lower: &mut Lower<'_>) {
     match pass {
-        // It decides in which place a call is lowered.
-        Pass::DataAroundCalls => {}
+        // They decide how something is lowered.
+        Pass::FusedQueries | Pass::QueryFilters | Pass::DataAroundCalls => {}
         Pass::KnownTests => known::run(node, lower),
         Pass::UnchangedTypes => unchanged::run(node, lower),
         Pass::CompareSmall => compare::run(node, lower),

@@ -11,7 +11,7 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
         let is_decided =
             matches!(&guarded.fast, Core::If(branches) if branches.shortcut == Some(Shortcut::BeforeTests));
         let are_all = guarded.tests.iter().filter(is_passed).count() == count;
-        guarded.is_passed_by_small = count > 1 && !is_decided && are_all && lower.may_change();
+        guarded.is_passed_by_small = count > 1 && !is_decided && are_all && lower.facts.may_change();
     }
     node.each_part_mut(&mut |part| run(part, lower));
 }

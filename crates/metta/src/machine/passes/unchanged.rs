@@ -15,7 +15,7 @@ fn walk(node: &mut Core, may_differ: &mut bool, lower: &mut Lower<'_>) {
         Core::Fail | Core::Leaf(_) | Core::Quote(_) | Core::Variable(_) => {}
         Core::Guarded(guarded) => {
             if guarded.tests.contains(&Test::Unchanged) {
-                if !*may_differ && lower.may_change() {
+                if !*may_differ && lower.facts.may_change() {
                     guarded.tests.retain(|test| *test != Test::Unchanged);
                 }
                 *may_differ = false;
@@ -30,6 +30,12 @@ fn walk(node: &mut Core, may_differ: &mut bool, lower: &mut Lower<'_>) {
         }
         Core::If(branches) => {
             walk(&mut branches.condition, may_differ, lower);
+            if branches.tests.contains(&Test::Unchanged) {
+                if !*may_differ && lower.facts.may_change() {
+                    branches.tests.clear();
+                }
+                *may_differ = false;
+            }
             let mut in_then = *may_differ;
             walk(&mut branches.then, &mut in_then, lower);
             walk(&mut branches.otherwise, may_differ, lower);
@@ -41,6 +47,19 @@ fn walk(node: &mut Core, may_differ: &mut bool, lower: &mut Lower<'_>) {
         | Core::Compute(_)
         | Core::Effect { effect: Effect::GetState | Effect::ChangeState, .. } => {
             node.each_part_mut(&mut |part| walk(part, may_differ, lower));
+        }
+        Core::Alternatives(nodes) => {
+            // What is behind the first may be evaluated before the others are.
+            for node in nodes {
+                walk(node, may_differ, lower);
+                *may_differ = true;
+            }
+        }
+        Core::Query(_) | Core::Unify(_) => {
+            // What is behind it may be evaluated before the next answer is looked at.
+            *may_differ = true;
+            node.each_part_mut(&mut |part| walk(part, may_differ, lower));
+            *may_differ = true;
         }
         node => {
             node.each_part_mut(&mut |part| walk(part, may_differ, lower));

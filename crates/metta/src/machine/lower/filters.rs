@@ -5,12 +5,14 @@
 //! variables and constants is made while answers are found. The template stays as it is: what a filter leaves is tested there
 //! again, since a filter decides only about what is certain.
 
-use super::Compiler;
+use super::Facts;
 use crate::lowering::{Comparison, Form, Logic, Lowering};
-use crate::machine::code::{QueryFilter, QueryFilters, Slot, TestedValue};
+use crate::machine::code::TypeId;
+use crate::machine::core::{Given, QueryTest};
 use crate::machine::types::{Formal, HeadKind};
 use crate::names;
 use crate::operation::lowering_of;
+use crate::passes::Pass;
 use space::{Atom, Filter, FilterPart, Variable};
 
 /// More parts than this are not put into one test.
@@ -21,7 +23,8 @@ const TEST_PARTS_MAX: usize = 64;
 pub(super) struct Tests {
     /// The variables that the query binds, in the order of their numbers.
     pub(super) new: Vec<Variable>,
-    pub(super) values: Vec<TestedValue>,
+    /// What they compare with.
+    pub(super) given: Vec<Given>,
 }
 
 /// What stands behind the test of a conditional that drops an answer, and what drops it.
@@ -32,7 +35,7 @@ pub(super) struct Tested<'a> {
     pub(super) body: &'a Atom,
 }
 
-impl Compiler<'_, '_> {
+impl Facts<'_> {
     /// A conditional one of whose branches has no result.
     pub(super) fn tested<'t>(&mut self, template: &'t Atom) -> Option<Tested<'t>> {
         let [head, condition, then, otherwise] = template.children()? else { return None };
@@ -58,26 +61,31 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// The tests that a template begins with, and what is left of it.
-    pub(super) fn tests_of<'t>(&mut self, template: &'t Atom, new: &[&Variable]) -> (QueryFilters, &'t Atom) {
-        let (mut rest, mut filters, mut tests) = (template, Vec::new(), Tests::default());
+    /// The tests that a template begins with, what they compare with, and what is left of it. The query binds these variables.
+    pub(super) fn tests_of<'t>(
+        &mut self,
+        template: &'t Atom,
+        new: &[Variable],
+    ) -> (Vec<QueryTest>, Vec<Given>, &'t Atom) {
+        let (mut rest, mut filters) = (template, Vec::new());
+        let mut tests = Tests { new: new.to_vec(), given: Vec::new() };
         while let Some(Tested { condition, drops, body }) = self.tested(rest) {
-            if tests.new.is_empty() {
-                tests.new = new.iter().map(|&variable| variable.clone()).collect();
-            }
             let Some(filter) = self.test(condition, drops, &mut tests) else { break };
-            filters.push(QueryFilter::Test(filter));
+            if !self.makes(Pass::QueryFilters) {
+                break;
+            }
+            filters.push(QueryTest::Values(filter));
             rest = body;
         }
-        (QueryFilters { filters: filters.into(), values: tests.values.into() }, rest)
+        (filters, tests.given, rest)
     }
 
     /// A condition as a filter, if it can be one.
     pub(super) fn test(&mut self, condition: &Atom, drops: bool, tests: &mut Tests) -> Option<Filter> {
-        let (mut parts, before) = (Vec::new(), tests.values.len());
+        let (mut parts, before) = (Vec::new(), tests.given.len());
         let filter = if self.put_truth(condition, &mut parts, tests) { Filter::of_parts(parts, drops) } else { None };
         if filter.is_none() {
-            tests.values.truncate(before);
+            tests.given.truncate(before);
         }
         filter
     }
@@ -88,8 +96,8 @@ impl Compiler<'_, '_> {
             return false;
         }
         let Some([head, arguments @ ..]) = atom.children() else { return self.put_value(atom, parts, tests) };
-        let bool_type = self.run.m.types.bool_type;
-        let number = self.run.m.types.number_type;
+        let bool_type = self.run.machine().types.bool_type;
+        let number = self.run.machine().types.number_type;
         match (lowering_of(head), arguments) {
             (Some(Lowering::Comparison(Comparison::Equal)), [left, right]) => {
                 let are_put = self.put_side(left, parts, tests) && self.put_side(right, parts, tests);
@@ -128,7 +136,7 @@ impl Compiler<'_, '_> {
         let Some(children) = atom.children() else { return self.put_value(atom, parts, tests) };
         let [head, left, right] = children else { return false };
         let Some(Lowering::Arithmetic(arithmetic)) = lowering_of(head) else { return false };
-        let number = self.run.m.types.number_type;
+        let number = self.run.machine().types.number_type;
         let are_put = parts.len() < TEST_PARTS_MAX
             && self.takes(head, 2, [number; 2])
             && self.put_number(left, parts, tests)
@@ -145,19 +153,19 @@ impl Compiler<'_, '_> {
                     parts.push(FilterPart::Variable(number as u32));
                     return true;
                 }
-                self.state.variables.get(variable).map(|&slot: &Slot| TestedValue::Slot(slot))
+                self.scope.is_known(variable).then(|| Given::Variable(variable.clone()))
             }
-            leaf => self.run.m.values.constant_leaf(leaf).map(TestedValue::Leaf),
+            leaf => self.run.machine_mut().values.constant_leaf(leaf).map(Given::Leaf),
         };
         let Some(value) = value else { return false };
-        parts.push(FilterPart::Given(tests.values.len() as u32));
-        tests.values.push(value);
+        parts.push(FilterPart::Given(tests.given.len() as u32));
+        tests.given.push(value);
         true
     }
 
     /// Whether an operation takes `count` arguments of a type, and has results of another, as the library says.
-    fn takes(&mut self, head: &Atom, count: usize, [argument, result]: [super::TypeId; 2]) -> bool {
-        let Some(head) = self.run.m.values.constant_leaf(head) else { return false };
+    fn takes(&mut self, head: &Atom, count: usize, [argument, result]: [TypeId; 2]) -> bool {
+        let Some(head) = self.run.machine_mut().values.constant_leaf(head) else { return false };
         match self.run.types().head_kind(head, count) {
             HeadKind::Typed(signature) => {
                 let is_argument = |formal: &Formal| matches!(formal, Formal::Typed(typed) if *typed == argument);

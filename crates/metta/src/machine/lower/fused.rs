@@ -11,10 +11,10 @@
 //! If any of this does not hold when the code runs, if a space has other atoms than rows that may match or a filter was undecided, the
 //! code goes on with the `match` as it is written.
 
+use super::Facts;
 use super::filters::{Tested, Tests};
-use super::{CodeState, Compiler, Dest, Errors, Label, Later, QueryGoal};
 use crate::lowering::{Comparison, Form, Logic, Lowering, Wanted};
-use crate::machine::code::{FusedQuery, Instruction, Query, QueryFilter, QueryFilters, QueryPart, Slot, WrittenQuery};
+use crate::machine::core::QueryTest;
 use crate::names;
 use crate::operation::lowering_of;
 use crate::stdlib::forms::special_form;
@@ -28,36 +28,14 @@ const VARIABLES_MAX: usize = 64;
 /// What a query is made of whose template asks again.
 pub(super) struct Fusion<'a> {
     /// The spaces, as they are written; the first is that of the outer `match`.
-    spaces: Vec<&'a Atom>,
+    pub(super) spaces: Vec<&'a Atom>,
     /// The patterns, and which of the spaces each asks.
-    patterns: Vec<(u8, &'a Atom)>,
-    filters: Vec<FusedFilter<'a>>,
-    tests: Tests,
+    pub(super) patterns: Vec<(u8, &'a Atom)>,
+    pub(super) filters: Vec<QueryTest>,
+    pub(super) tests: Tests,
     /// How many `match` are asked together.
     matches: usize,
-    body: &'a Atom,
-}
-
-/// A `match` whose template asks again, still to be compiled as it is written.
-pub(super) struct Unfused {
-    label: Label,
-    space: Slot,
-    whole: Atom,
-    goal: QueryGoal,
-    dest: Dest,
-    state: CodeState,
-    join: Option<Label>,
-    errors: Errors,
-}
-
-enum FusedFilter<'a> {
-    Test(Filter),
-    /// Whether patterns have an answer.
-    Absence {
-        patterns: Vec<(u8, &'a Atom)>,
-        own: Vec<Variable>,
-        drops: bool,
-    },
+    pub(super) body: &'a Atom,
 }
 
 /// A `match` whose results are only asked whether there are any.
@@ -69,25 +47,20 @@ struct Existence<'a> {
 
 impl<'a> Fusion<'a> {
     /// Adds what a `match` asks; `false` if it is not known now what that is.
-    fn add(&mut self, space: &'a Atom, pattern: &'a Atom, compiler: &Compiler<'_, '_>) -> bool {
-        let Some(patterns) = self.patterns_of(space, pattern, compiler) else { return false };
+    fn add(&mut self, space: &'a Atom, pattern: &'a Atom, facts: &Facts<'_>) -> bool {
+        let Some(patterns) = self.patterns_of(space, pattern, facts) else { return false };
         self.patterns.extend(patterns);
         for variable in variables(pattern) {
-            if !compiler.state.variables.contains_key(&variable) && !self.tests.new.contains(&variable) {
+            if !facts.scope.is_known(&variable) && !self.tests.new.contains(&variable) {
                 self.tests.new.push(variable);
             }
         }
         self.tests.new.len() <= VARIABLES_MAX
     }
 
-    fn patterns_of(
-        &mut self,
-        space: &'a Atom,
-        pattern: &'a Atom,
-        compiler: &Compiler<'_, '_>,
-    ) -> Option<Vec<(u8, &'a Atom)>> {
+    fn patterns_of(&mut self, space: &'a Atom, pattern: &'a Atom, facts: &Facts<'_>) -> Option<Vec<(u8, &'a Atom)>> {
         let is_known = match space {
-            Atom::Variable(variable) => compiler.state.variables.contains_key(variable),
+            Atom::Variable(variable) => facts.scope.is_known(variable),
             Atom::Grounded(Grounded::Space(_)) => true,
             _ => false,
         };
@@ -103,9 +76,9 @@ impl<'a> Fusion<'a> {
     }
 
     /// Adds a test whether a `match` has results; `false` if that is not known before they are evaluated.
-    fn add_existence(&mut self, existence: &Existence<'a>, drops: bool, compiler: &Compiler<'_, '_>) -> bool {
+    fn add_existence(&mut self, existence: &Existence<'a>, drops: bool, facts: &Facts<'_>) -> bool {
         let [space, pattern, template] = existence.arguments else { return false };
-        let Some(patterns) = self.patterns_of(space, pattern, compiler) else { return false };
+        let Some(patterns) = self.patterns_of(space, pattern, facts) else { return false };
         if matches!(template, Atom::Expression(_)) || template.is_symbol(names::EMPTY) {
             return false;
         }
@@ -113,13 +86,12 @@ impl<'a> Fusion<'a> {
             // What it stands for must be a result.
             let Some(number) = self.tests.new.iter().position(|new| new == variable) else { return false };
             let parts = vec![FilterPart::Variable(number as u32), FilterPart::IsDecided];
-            self.filters.extend(Filter::of_parts(parts, false).map(FusedFilter::Test));
+            self.filters.extend(Filter::of_parts(parts, false).map(QueryTest::Values));
         }
-        let is_own = |variable: &Variable| {
-            !compiler.state.variables.contains_key(variable) && !self.tests.new.contains(variable)
-        };
+        let is_own = |variable: &Variable| !facts.scope.is_known(variable) && !self.tests.new.contains(variable);
         let own: Vec<Variable> = variables(pattern).into_iter().filter(is_own).collect();
-        self.filters.push(FusedFilter::Absence { patterns, own, drops: drops == existence.truth });
+        let patterns = patterns.into_iter().map(|(place, pattern)| (place, pattern.clone())).collect();
+        self.filters.push(QueryTest::Absence { patterns, own, drops: drops == existence.truth });
         true
     }
 
@@ -128,8 +100,8 @@ impl<'a> Fusion<'a> {
         let body = variables(self.body);
         let mut absences = 0;
         let are_apart = self.filters.iter().all(|filter| match filter {
-            FusedFilter::Test(_) => true,
-            FusedFilter::Absence { own, .. } => {
+            QueryTest::Values(_) => true,
+            QueryTest::Absence { own, .. } => {
                 absences += 1;
                 !own.iter().any(|own| body.contains(own) || self.tests.new.contains(own))
             }
@@ -138,7 +110,7 @@ impl<'a> Fusion<'a> {
     }
 }
 
-impl Compiler<'_, '_> {
+impl Facts<'_> {
     /// What a `match` and its template ask together, if that is more than the `match` does.
     pub(super) fn fusion<'a>(&mut self, space: &'a Atom, pattern: &'a Atom, template: &'a Atom) -> Option<Fusion<'a>> {
         if !asks(template) {
@@ -159,7 +131,7 @@ impl Compiler<'_, '_> {
             let rest = fusion.body;
             if let Some(Tested { condition, drops, body }) = self.tested(rest) {
                 if let Some(filter) = self.test(condition, drops, &mut fusion.tests) {
-                    fusion.filters.push(FusedFilter::Test(filter));
+                    fusion.filters.push(QueryTest::Values(filter));
                 } else if !self
                     .existence(condition, true)
                     .is_some_and(|existence| fusion.add_existence(&existence, drops, self))
@@ -238,102 +210,6 @@ impl Compiler<'_, '_> {
             return None;
         }
         Some((query_of(subject)?, body))
-    }
-
-    /// One query for all, in front of the `match` as it is written.
-    pub(super) fn fused(&mut self, fusion: Fusion<'_>, (space, whole): (Slot, &Atom), goal: QueryGoal, dest: Dest) {
-        let label = self.label();
-        let join = self.join(dest);
-        let (state, errors) = (self.state.clone(), self.errors);
-        let unfused = Unfused { label, space, whole: whole.clone(), goal, dest, state, join, errors };
-        self.write_behind(Later::Unfused(Box::new(unfused)));
-        let others: Vec<Slot> = fusion.spaces[1..].iter().map(|space| self.slot_of_space(space)).collect();
-        for variable in variables(fusion.body).iter().filter(|variable| !fusion.tests.new.contains(variable)) {
-            self.slot_of(variable);
-        }
-        let body = fusion.body;
-        self.within_barrier(dest, |compiler, dest| {
-            let (query, return_point) = compiler.fused_query(fusion, others, goal);
-            compiler.emit(Instruction::QueryFused { query, space, return_point });
-            compiler.emit_to(Instruction::Jump { to: 0 }, label);
-            compiler.run.m.code.return_points[return_point as usize].pc = compiler.here();
-            compiler.state.is_stale = true;
-            compiler.value(body, 0, dest);
-        });
-    }
-
-    pub(super) fn write_unfused(&mut self, unfused: Unfused) {
-        let Unfused { label, space, whole, goal, dest, state, join, errors } = unfused;
-        (self.state, self.errors) = (state, errors);
-        self.place(label);
-        self.unfused(space, whole, goal, dest);
-        if let Some(join) = join {
-            self.emit_to(Instruction::Jump { to: 0 }, join);
-        }
-    }
-
-    fn slot_of_space(&mut self, space: &Atom) -> Slot {
-        if let Atom::Variable(variable) = space {
-            return self.slot_of(variable);
-        }
-        let slot = self.slot();
-        self.raw(space, Dest::Slot(slot));
-        slot
-    }
-
-    fn fused_query(&mut self, fusion: Fusion<'_>, others: Vec<Slot>, goal: QueryGoal) -> (u32, u32) {
-        let Fusion { patterns, filters, tests, body, .. } = fusion;
-        let asked = patterns.iter().map(|(_, pattern)| (*pattern).clone());
-        let asked = Atom::expression(std::iter::once(Atom::symbol(",")).chain(asked).collect::<Vec<_>>());
-        let Tests { new, values } = tests;
-        let mut all: Vec<&Variable> = new.iter().collect();
-        let mut slots: Vec<Slot> = Vec::new();
-        let mut places = Vec::new();
-        let mut parts_of = |compiler: &mut Self, pattern: &Atom, all: &[&Variable]| {
-            let parts = compiler.query_parts(pattern, all);
-            slots.extend(
-                parts.iter().filter_map(|part| if let QueryPart::Slot(slot) = part { Some(*slot) } else { None }),
-            );
-            parts
-        };
-        let mut made = Vec::new();
-        for (place, pattern) in patterns {
-            places.push(place);
-            made.push(parts_of(self, pattern, &all));
-        }
-        let mut made_filters = Vec::new();
-        for filter in &filters {
-            made_filters.push(match filter {
-                FusedFilter::Test(filter) => QueryFilter::Test(filter.clone()),
-                FusedFilter::Absence { patterns, own, drops } => {
-                    all.truncate(new.len());
-                    all.extend(own);
-                    let of = |(place, pattern): &(u8, &Atom)| (*place, parts_of(self, pattern, &all));
-                    QueryFilter::Absence { patterns: patterns.iter().map(of).collect(), drops: *drops }
-                }
-            });
-        }
-        let (_, fresh, return_point) = self.fresh_slots(&new.iter().collect::<Vec<_>>());
-        let template_data = self.template_data(body);
-        let gathering = if template_data.is_some() { self.gathering(body, goal) } else { None };
-        let is_goal = goal == QueryGoal::Some;
-        self.run.m.code.queries.push(Query {
-            patterns: made.into(),
-            slots: slots.into(),
-            kept: Default::default(),
-            fresh,
-            is_form: self.is_form,
-            may_join: false,
-            template: 0,
-            atoms: return_point,
-            candidates: Default::default(),
-            filters: QueryFilters { filters: made_filters.into(), values: values.into() },
-            template_data,
-            gathering,
-            written: WrittenQuery::new(asked, &new.iter().collect::<Vec<_>>()),
-            fused: Some(Box::new(FusedQuery { places: places.into(), others: others.into(), is_goal })),
-        });
-        ((self.run.m.code.queries.len() - 1) as u32, return_point)
     }
 }
 
