@@ -243,8 +243,8 @@ pub(super) enum Instruction {
     GuardUnchanged { at: Slot, or: Pc },
     /// Calls a native function on the arguments at the return point's frame.
     Native { operation: Ref, first: Slot, count: Slot, return_point: u32 },
-    /// Hands a call whose arguments are evaluated to the reference interpreter.
-    Interpret { slot: Slot, type_id: TypeId, return_point: u32 },
+    /// Makes a call, as it is written, whose arguments are evaluated: by its rules, or by the reference interpreter.
+    Interpret { template: u32, type_id: TypeId, return_point: u32 },
     /// Each child of the expression in a slot is an alternative.
     Superpose { slot: Slot, return_point: u32 },
     /// What is at the return point is an alternative to what follows.
@@ -304,8 +304,8 @@ pub(super) enum Instruction {
     Gathered { slot: Slot, dst: Slot },
     /// A list of evaluated children is the result of the frame, unless it is a call.
     LeaveList { slot: Slot },
-    /// Hands the evaluation of what a slot holds, as the result of the frame, to the interpreter.
-    TailInterpret { slot: Slot, type_id: TypeId },
+    /// Hands the evaluation of an expression, as it is written, to the interpreter: it comes to the result of the frame.
+    TailInterpret { template: u32, type_id: TypeId },
     /// The content of the state in a slot.
     GetState { slot: Slot, return_point: u32 },
     /// Another content for the state in a slot.

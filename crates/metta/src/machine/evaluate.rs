@@ -488,8 +488,7 @@ impl Running<'_> {
     }
 
     /// Makes a call whose arguments are evaluated, at a return point.
-    pub(super) fn interpret_at(&mut self, slot: Slot, type_id: TypeId, return_point: u32) -> Result<(), Halt> {
-        let value = self.m.slot(slot);
+    pub(super) fn interpret_at(&mut self, value: Ref, type_id: TypeId, return_point: u32) -> Result<(), Halt> {
         let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
         if head.tag() == SYMBOL && head != ERROR {
             let arguments = self.m.values.heap.children(value)[1..].to_vec();

@@ -642,8 +642,9 @@ impl<'a> Listing<'a> {
             Instruction::TailEvaluate { slot: value, type_id, .. } => {
                 format!("tail-evaluate {}{}", slot(value), self.as_type(type_id))
             }
-            Instruction::Interpret { slot: call, type_id, return_point } => {
-                format!("interpret {}{}{}", slot(call), self.as_type(type_id), self.return_point(return_point))
+            Instruction::Interpret { template, type_id, return_point } => {
+                let call = self.template(template);
+                format!("interpret {call}{}{}", self.as_type(type_id), self.return_point(return_point))
             }
             Instruction::Superpose { slot: list, return_point } => {
                 format!("{} {}{}", word(Lowering::Superpose), slot(list), self.return_point(return_point))
@@ -806,8 +807,8 @@ impl<'a> Listing<'a> {
             Instruction::IfError { slot: value, or } => {
                 format!("{} {}{}", word(Lowering::IfError), slot(value), self.or(or))
             }
-            Instruction::TailInterpret { slot: value, type_id } => {
-                format!("tail-interpret {}{}", slot(value), self.as_type(type_id))
+            Instruction::TailInterpret { template, type_id } => {
+                format!("tail-interpret {}{}", self.template(template), self.as_type(type_id))
             }
         }
     }

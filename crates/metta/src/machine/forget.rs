@@ -15,7 +15,7 @@ use super::pieces::End;
 use super::{Machine, Running};
 
 /// Instructions below which nothing is forgotten.
-const FORGET_FROM: usize = 1 << 14;
+const FORGET_FROM: usize = 6_000;
 /// If all code was made for fewer forms than this, it is that of the program rather than of its forms.
 const FORMS_MIN: u32 = 64;
 /// After a look that was in vain the next one is at another place of a loop: it comes after a number of steps that no other

@@ -279,8 +279,8 @@ impl Running<'_> {
                 Instruction::Native { operation, first, count, return_point } => {
                     self.native(operation, first, count, return_point)
                 }
-                Instruction::Interpret { slot, type_id, return_point } => {
-                    self.interpret_at(slot, type_id, return_point)
+                Instruction::Interpret { template, type_id, return_point } => {
+                    self.build(template).and_then(|value| self.interpret_at(value, type_id, return_point))
                 }
                 Instruction::Logic { operation, left, right, return_point } => {
                     self.logic(operation, self.m.read(left), self.m.read(right), return_point)
@@ -360,7 +360,9 @@ impl Running<'_> {
                     let is_error = self.m.is_error(self.m.read(slot));
                     self.m.go_unless(is_error, or)
                 }
-                Instruction::TailInterpret { slot, type_id } => self.interpret_here(self.m.read(slot), type_id),
+                Instruction::TailInterpret { template, type_id } => {
+                    self.build(template).and_then(|value| self.interpret_here(value, type_id))
+                }
                 Instruction::Cons { head, tail, dst, or } => self.cons(head, tail, dst, or),
                 Instruction::Decons { slot, dst, or } => self.decons(slot, dst, or),
                 Instruction::Head { slot, dst, or } => self.list(slot).map(|list| {

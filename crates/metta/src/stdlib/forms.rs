@@ -4,11 +4,15 @@
 use crate::lowering::{Form, Loop, Lowering, SpecialForm, Wanted};
 use crate::names;
 use crate::operation::lowering_of;
+use crate::reader::read_atom;
+use crate::stdlib::PRELUDE;
 use crate::types;
-use space::{Atom, Grounded, SharedSpace, Symbol, VariableSource};
+use crate::{Tokenizer, syntax};
+use space::{Atom, Grounded, SharedSpace, Symbol, VariableSource, distinct_parts, variables};
+use std::sync::LazyLock;
 
-/// All of them.
-pub(crate) const FORMS: [SpecialForm; 43] = [
+/// Those that have code of their own.
+pub(crate) const FORMS: [SpecialForm; 28] = [
     SpecialForm::new("if", 3, Form::If),
     SpecialForm::new("id", 1, Form::Identity),
     SpecialForm::new("atom-subst", 3, Form::Substitute),
@@ -32,26 +36,11 @@ pub(crate) const FORMS: [SpecialForm; 43] = [
     SpecialForm::new("filter-atom", 3, Form::Loop(Loop::Filter)),
     SpecialForm::new("foldl-atom", 5, Form::Loop(Loop::Fold)),
     SpecialForm::new("if-decons-expr", 5, Form::IfDecons),
-    SpecialForm::new("unique", 1, Form::Inline),
-    SpecialForm::new("union", 2, Form::Inline),
-    SpecialForm::new("intersection", 2, Form::Inline),
-    SpecialForm::new("subtraction", 2, Form::Inline),
     SpecialForm::new("transaction", 1, Form::Transaction),
     SpecialForm::new("once", 1, Form::Some(Wanted::First)),
     SpecialForm::new("limit", 2, Form::Some(Wanted::First)),
     SpecialForm::new("has-result", 1, Form::Some(Wanted::Whether)),
     SpecialForm::new("count-results", 1, Form::Some(Wanted::Number)),
-    SpecialForm::new("return-on-error", 2, Form::Inline),
-    SpecialForm::new("assert", 1, Form::Inline),
-    SpecialForm::new("assertEqual", 2, Form::Inline),
-    SpecialForm::new("assertEqualMsg", 3, Form::Inline),
-    SpecialForm::new("assertEqualToResult", 2, Form::Inline),
-    SpecialForm::new("assertEqualToResultMsg", 3, Form::Inline),
-    SpecialForm::new("assertAlphaEqual", 2, Form::Inline),
-    SpecialForm::new("assertAlphaEqualMsg", 3, Form::Inline),
-    SpecialForm::new("assertAlphaEqualToResult", 2, Form::Inline),
-    SpecialForm::new("assertAlphaEqualToResultMsg", 3, Form::Inline),
-    SpecialForm::new("assertIncludes", 2, Form::Inline),
 ];
 
 /// Whether `case` with these branches asks whether its subject has no result: a branch may match `Empty`, or it is not known what the
@@ -78,14 +67,75 @@ pub(crate) fn branches_of_case(template: &Atom) -> Option<&Atom> {
     (lowering_of(head)? == Lowering::CaseSubjects && word.is_symbol("switch-minimal")).then_some(branches)
 }
 
+/// Functions of the library that evaluate an argument which they take as it stands. The only rule of such a function is put in the place of a
+/// call whose arguments are written out, so that the argument becomes code.
+static INLINED: LazyLock<Vec<SpecialForm>> = LazyLock::new(|| {
+    let parsed = syntax::parse(PRELUDE);
+    let words = Tokenizer::default();
+    let atoms = parsed.tree.forms().iter().map(|form| read_atom(&parsed.tree, form.node, &words));
+    inlined(&atoms.collect::<Vec<_>>())
+});
+
+/// Those of some functions that are put in the place of their calls: one rule, whose head takes anything, and one type, by which no argument
+/// is evaluated before; but the rule evaluates one.
+fn inlined(atoms: &[Atom]) -> Vec<SpecialForm> {
+    let about = |word: &'static str, name: &str| {
+        let is_about = move |atom: &&Atom| match atom.children() {
+            Some([statement, subject, _]) => {
+                statement.is_symbol(word) && subject.head().unwrap_or(subject).is_symbol(name)
+            }
+            _ => false,
+        };
+        let mut found = atoms.iter().filter(is_about);
+        found.next().filter(|_| found.next().is_none()).and_then(Atom::children)
+    };
+    let form_of = |atom: &Atom| {
+        let [equal, call, body] = atom.children()? else { return None };
+        let [Atom::Symbol(name), arguments @ ..] = call.children()? else { return None };
+        let (name, takes_anything) = (name.as_str(), |argument: &Atom| matches!(argument, Atom::Variable(_)));
+        let is_such = equal.is_symbol(names::EQUAL)
+            && FORMS.iter().all(|form| form.name != name)
+            && arguments.iter().all(takes_anything)
+            && variables(call).len() == arguments.len()
+            && distinct_parts(body).any(|part| evaluates_one_of(part, arguments));
+        if !is_such || about(names::EQUAL, name).is_none() {
+            return None;
+        }
+        let (formals, _) = types::function_parts(&about(names::HAS_TYPE, name)?[2]);
+        let takes_as_it_stands = |formal: &Atom| formal.is_symbol(names::ATOM) || formal.is_symbol(names::EXPRESSION);
+        let are_taken = formals.len() == arguments.len() && formals.iter().all(takes_as_it_stands);
+        are_taken.then(|| SpecialForm::new(text_of(name), arguments.len(), Form::Inline))
+    };
+    atoms.iter().filter_map(form_of).collect()
+}
+
+/// Whether a part of a rule evaluates one of its arguments.
+fn evaluates_one_of(part: &Atom, arguments: &[Atom]) -> bool {
+    match part.children() {
+        Some([head, goal, ..]) => (head.is_symbol("collapse") || head.is_symbol("metta")) && arguments.contains(goal),
+        _ => false,
+    }
+}
+
+/// The text of a name that the prelude gives a rule for.
+fn text_of(name: &str) -> &'static str {
+    let place = PRELUDE.find(&format!("(= ({name} ")).expect("the prelude has a rule for it") + "(= (".len();
+    &PRELUDE[place..place + name.len()]
+}
+
+/// All special forms.
+pub(crate) fn all() -> impl Iterator<Item = &'static SpecialForm> {
+    const { &FORMS }.iter().chain(INLINED.iter())
+}
+
 /// The special form of a name.
 pub(crate) fn special_form(name: &str) -> Option<&'static SpecialForm> {
-    const { &FORMS }.iter().find(|form| form.name == name)
+    all().find(|form| form.name == name)
 }
 
 /// Whether a rule for this name changes a special form.
 pub(crate) fn is_special(name: &str) -> bool {
-    FORMS.iter().any(|form| form.name == name || form.parts.iter().any(|(part, _)| *part == name))
+    all().any(|form| form.name == name || form.parts.iter().any(|(part, _)| *part == name))
 }
 
 /// Whether a call of a form, or of one of its parts, means in a space what it means in the library.

@@ -1,6 +1,6 @@
 //! The library, its documentation and `docs/compat.md` speak of the same names.
 
-use super::forms::FORMS;
+use super::forms;
 use super::{DOCUMENTATION, NOT_SUPPORTED, PRELUDE, documentation_facts, every_operation, operations, read_type};
 use crate::bundled::{BUNDLES, LACKING};
 use crate::lowering::Lowering;
@@ -334,10 +334,23 @@ fn minimal_code_that_calls_a_function_is_explained() {
 }
 
 #[test]
+fn functions_that_evaluate_what_they_take_as_it_stands_are_put_in_place() {
+    let inlined: Vec<&str> =
+        forms::all().filter(|form| form.form == crate::lowering::Form::Inline).map(|form| form.name).collect();
+    for name in ["unique", "subtraction", "assert", "assertEqual", "assertAlphaEqualToResultMsg", "assertIncludes"] {
+        assert!(inlined.contains(&name), "{name} is not among {inlined:?}");
+    }
+    // They evaluate nothing that they take, call themselves, or have code of their own.
+    for name in ["quote", "noeval", "for-each-in-atom", "switch-minimal", "collapse", "return-on-error"] {
+        assert!(!inlined.contains(&name), "{name} is among {inlined:?}");
+    }
+}
+
+#[test]
 fn each_special_form_is_a_word_of_the_library() {
     let prelude = names_of_prelude();
     let documented = documented();
-    for form in &FORMS {
+    for form in forms::all() {
         let parts = form.parts.iter().map(|(part, _)| *part);
         for name in parts.chain([form.name]) {
             let is_known = prelude.contains(name) || crate::instructions::is_instruction_name(name);

@@ -166,34 +166,27 @@ impl Compiler<'_, '_> {
                 self.goes_on(return_point, dst, then);
             }
             (Evaluator::MachineAsAnswer, Dest::Slot(dst)) => {
-                let slot = self.built(template);
+                let slot = self.slot();
+                self.emit(Instruction::Build { dst: slot, template });
+                self.mark_live(slot);
                 let (return_point, position) = (self.return_point(dst, None), Position::Answer);
                 self.emit(Instruction::Value { slot, dst, type_id, return_point, position });
                 self.goes_on(return_point, dst, None);
                 then.iter().for_each(|then| self.jump(*then));
             }
             (Evaluator::Interpreter, _) => {
-                let (slot, dst) = (self.built(template), self.target(dest));
+                let dst = self.target(dest);
                 let return_point = self.return_point(dst, None);
-                self.emit(Instruction::Interpret { slot, type_id, return_point });
+                self.emit(Instruction::Interpret { template, type_id, return_point });
                 self.goes_on(return_point, dst, then);
                 if then.is_none() {
                     self.finish(dst, dest);
                 }
             }
             (Evaluator::InterpreterWithArguments, _) => {
-                let slot = self.built(template);
-                self.emit(Instruction::TailInterpret { slot, type_id });
+                self.emit(Instruction::TailInterpret { template, type_id });
             }
         }
-    }
-
-    /// The slot of what a template builds.
-    fn built(&mut self, template: u32) -> Slot {
-        let dst = self.slot();
-        self.emit(Instruction::Build { dst, template });
-        self.mark_live(dst);
-        dst
     }
 
     /// Behind an evaluation whose value goes to a slot: the code goes on here, or at a label.

@@ -101,12 +101,14 @@ fn check_query(query: &Query, is_known: &dyn Fn(&Variable) -> bool, known: &mut 
 }
 
 /// The variables that a test asks about.
-fn asked_by(test: &Test) -> Vec<&Variable> {
+fn asked_by(test: &Test) -> impl Iterator<Item = &Variable> {
     match test {
-        Test::Is(variable, _) => vec![variable],
-        Test::SameType(left, right) => vec![left, right],
-        Test::Unchanged => Vec::new(),
+        Test::Is(variable, _) => [Some(variable), None],
+        Test::SameType(left, right) => [Some(left), Some(right)],
+        Test::Unchanged => [None, None],
     }
+    .into_iter()
+    .flatten()
 }
 
 /// Something is taken apart: then some variables stand for something inside of the first branch.

@@ -65,7 +65,7 @@ impl Facts<'_> {
 
     /// The variables of an expression that occur outside of it as well and are not known yet: each of its paths is to have the same ones.
     pub(in crate::machine) fn shared(&mut self, atom: &Atom) -> Vec<Variable> {
-        let shared = self.seen_elsewhere(variables(atom), &[atom]);
+        let shared = self.seen_elsewhere(self.unknown(atom), &[atom]);
         self.in_order(shared, atom)
     }
 

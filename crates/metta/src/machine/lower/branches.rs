@@ -7,7 +7,7 @@ use crate::machine::code::{Guard, Position, TypeId};
 use crate::machine::core::{Asked, Branch, Branches, Collected, Core, Evaluator, Test, Written};
 use crate::names;
 use crate::stdlib::forms::asks_for_absence;
-use space::{Atom, Variable, variables};
+use space::{Atom, Variable};
 use std::rc::Rc;
 
 /// The form whose branches are chosen from.
@@ -108,8 +108,7 @@ impl Lower<'_> {
                 let fact = self.facts.scope.known(found);
                 self.facts.scope.learn(variable, fact);
             }
-            let new: Vec<Variable> =
-                variables(pattern).into_iter().filter(|variable| !self.facts.scope.is_known(variable)).collect();
+            let new = self.facts.unknown(pattern);
             self.facts.scope.learn_each(&new);
             let node = self.answered(body, 0, place, |_| match chooser {
                 Chooser::Switch => OddAnswer::FailsOrEnters(Atom::expression([Atom::symbol("id"), (*body).clone()])),

@@ -170,8 +170,7 @@ impl Lower<'_> {
             nodes.push(node);
             written.push(atom);
         }
-        let fresh: Vec<Variable> =
-            variables(atom).into_iter().filter(|variable| !self.facts.scope.is_known(variable)).collect();
+        let fresh = self.facts.unknown(atom);
         self.facts.scope.learn_each(&fresh);
         let as_written = if has_sums { Atom::expression(written) } else { atom.clone() };
         let as_written = Core::Written(Written { atom: as_written, type_id, by: Evaluator::Machine });

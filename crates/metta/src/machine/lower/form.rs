@@ -9,7 +9,7 @@ use crate::machine::core::{Core, Evaluator, If, Match, Test, Written};
 use crate::machine::types::{Formal, Signature};
 use crate::machine::words::ERROR;
 use crate::names;
-use space::{Atom, Variable, variables};
+use space::{Atom, variables};
 use std::rc::Rc;
 
 impl Lower<'_> {
@@ -131,11 +131,8 @@ impl Lower<'_> {
         // A value that mentions it may bind it.
         let is_new = matches!(pattern, Atom::Variable(variable)
             if !self.facts.scope.is_known(variable) && !variables(value).contains(variable));
-        let unknown = |lower: &Self| -> Vec<Variable> {
-            variables(pattern).into_iter().filter(|variable| !lower.facts.scope.is_known(variable)).collect()
-        };
         // The variables of a form keep their names, whatever they are bound to.
-        let mut fresh = if self.is_form { unknown(self) } else { Vec::new() };
+        let mut fresh = if self.is_form { self.facts.unknown(pattern) } else { Vec::new() };
         self.facts.scope.learn_each(&fresh);
         let needed = self.facts.needed_after(value, Some(pattern), [body]);
         self.facts.scope.learn_each(&needed);
@@ -153,7 +150,7 @@ impl Lower<'_> {
         {
             self.facts.scope.learn(variable, fact);
         }
-        let new = unknown(self);
+        let new = self.facts.unknown(pattern);
         self.facts.scope.learn_each(&new);
         let then = self.answered(body, 0, place, |_| OddAnswer::Stands(rule.clone()));
         let matched =

@@ -129,8 +129,7 @@ impl Lower<'_> {
             lower.add_fresh(&mut fresh, shared);
             let list = lower.quote(list);
             let mark = lower.facts.scope.mark();
-            let mut new = variables(&own);
-            new.retain(|variable| !lower.facts.scope.is_known(variable));
+            let new = lower.facts.unknown(&own);
             lower.facts.scope.learn_each(&new);
             let then = lower.answered(then, 0, place, |_| OddAnswer::Stands(atom.clone()));
             lower.facts.scope.forget_from(mark);

@@ -79,11 +79,11 @@ impl<'l> Lower<'l> {
     /// stand for something in `then` only.
     pub(super) fn before_unify(&mut self, [left, pattern, then]: [&Atom; 3]) -> (Vec<Variable>, Core, Vec<Variable>) {
         let mut fresh = Vec::new();
-        self.add_fresh(&mut fresh, variables(left));
-        let seen = self.facts.seen_elsewhere(variables(pattern), &[pattern, then]);
+        self.add_fresh(&mut fresh, self.facts.unknown(left));
+        let seen = self.facts.seen_elsewhere(self.facts.unknown(pattern), &[pattern, then]);
         self.add_fresh(&mut fresh, seen);
         let left = self.quote(left);
-        let new = variables(pattern).into_iter().filter(|variable| !self.facts.scope.is_known(variable)).collect();
+        let new = self.facts.unknown(pattern);
         (fresh, left, new)
     }
 }
@@ -111,7 +111,7 @@ impl MinimalCode<'_, '_> {
     fn function(&mut self, function: &Atom, call: Called) -> Core {
         let mut fresh = Vec::new();
         if let Called::Written { atom, .. } = &call {
-            self.lower.add_fresh(&mut fresh, variables(atom));
+            self.lower.add_fresh(&mut fresh, self.lower.facts.unknown(atom));
         }
         let body = &function.children().expect("it is a function")[1];
         let shared = self.lower.facts.shared(body);
@@ -397,7 +397,7 @@ impl MinimalCode<'_, '_> {
     fn list(&mut self, operation: ListOperation, atom: &Atom, within: Within) -> Core {
         let arguments = &atom.children().expect("an instruction is an expression")[1..];
         let mut fresh = Vec::new();
-        self.lower.add_fresh(&mut fresh, variables(atom));
+        self.lower.add_fresh(&mut fresh, self.lower.facts.unknown(atom));
         // The list comes first.
         let operands = arguments.iter().rev().map(|argument| self.lower.quote(argument)).collect();
         let as_written = Rc::new(self.at_run_time(atom, Within::Code));

@@ -73,8 +73,7 @@ impl Lower<'_> {
         let bound = variables(pattern);
         let mut fresh = Vec::new();
         self.add_fresh(&mut fresh, variables(template).into_iter().filter(|found| !bound.contains(found)).collect());
-        let mut new = bound;
-        new.retain(|variable| !self.facts.scope.is_known(variable));
+        let new = self.facts.unknown(pattern);
         let (filters, given, rest) = self.facts.tests_of(template, &new);
         self.facts.scope.learn_each(&new);
         let inside = if place == Place::Tail { place } else { Place::Gathered };

@@ -174,6 +174,25 @@ impl Facts<'_> {
         }
     }
 
+    /// The variables of an atom, which is no deeper than what is compiled, that stand for nothing yet, in the order in which they are written.
+    pub(super) fn unknown(&self, atom: &Atom) -> Vec<Variable> {
+        let mut unknown = Vec::new();
+        self.add_unknown(atom, &mut unknown);
+        unknown
+    }
+
+    fn add_unknown(&self, atom: &Atom, unknown: &mut Vec<Variable>) {
+        match atom {
+            Atom::Variable(variable) if !self.scope.is_known(variable) && !unknown.contains(variable) => {
+                unknown.push(variable.clone());
+            }
+            Atom::Expression(expression) if !atom.is_ground() => {
+                expression.children().iter().for_each(|child| self.add_unknown(child, unknown));
+            }
+            _ => {}
+        }
+    }
+
     /// Whether something in an atom, which is no deeper than what is compiled, is known already.
     pub(super) fn mentions_known(&self, atom: &Atom) -> bool {
         match atom {

@@ -9,7 +9,7 @@ use crate::machine::types::HeadKind;
 use crate::machine::words::EMPTY;
 use crate::names;
 use crate::operation::{Operation, lowering_of};
-use space::{Atom, Variable, variables};
+use space::{Atom, Variable};
 
 /// Locals have numbers from here downwards.
 const LOCALS: u64 = u64::MAX;
@@ -85,8 +85,7 @@ impl Lower<'_> {
 
     /// An atom as it stands.
     pub(in crate::machine) fn quote(&mut self, atom: &Atom) -> Core {
-        let unknown: Vec<Variable> =
-            variables(atom).into_iter().filter(|variable| !self.facts.scope.is_known(variable)).collect();
+        let unknown = self.facts.unknown(atom);
         self.facts.scope.learn_each(&unknown);
         let node = match atom {
             Atom::Variable(variable) => Core::Variable(variable.clone()),
