@@ -1,10 +1,10 @@
 //! Arithmetic on numbers that are not small, and on arguments that are not numbers.
 
 use super::code::{TypeId, UNCHANGED};
-use super::run::compare_words;
+use super::normal_calls::are_same;
 use super::values::Values;
-use super::words::{FALSE, FOREIGN, INTEGER, TRUE, is_small, small, truth, word};
-use super::{Halt, Machine, Running};
+use super::words::{FALSE, FOREIGN, INTEGER, TRUE, compare_words, is_small, small, truth, word};
+use super::{Halt, Running};
 use crate::lowering::{Arithmetic, Comparison, Logic, Lowering};
 use crate::operation::Operation;
 use region::{Ref, tag};
@@ -21,7 +21,7 @@ impl Running<'_> {
         right: Ref,
         return_point: u32,
     ) -> Result<(), Halt> {
-        if let Some((a, b)) = self.m.values.floats_of(left, right) {
+        if let Some((a, b)) = floats_of(&self.m.values, left, right) {
             let value = self.m.values.float(on_floats(operation, a, b))?;
             return self.resume(return_point, value);
         }
@@ -39,7 +39,7 @@ impl Running<'_> {
             Ok(number) => {
                 let value = self.m.values.number(&number)?;
                 if matches!(number, Number::Big(_)) {
-                    self.collect_soon();
+                    self.limits().collect_soon();
                 }
                 self.resume(return_point, value)
             }
@@ -57,8 +57,8 @@ impl Running<'_> {
 
     /// Makes the call of a native function whose arguments are in the frame at hand, as the result of that.
     pub(super) fn operate_here(&mut self, length: usize, type_id: TypeId) -> Result<(), Halt> {
-        let call = self.tuple_of(length)?;
-        let plain = self.m.plain_operation(self.m.values.heap.child(call, 0));
+        let call = self.m.tuple_of(length)?;
+        let plain = plain_operation(&self.m.values, self.m.values.heap.child(call, 0));
         if let (Some(lowering), 3) = (plain, length) {
             let (left, right) = (self.m.values.heap.child(call, 1), self.m.values.heap.child(call, 2));
             if is_small(left)
@@ -69,7 +69,7 @@ impl Running<'_> {
                 return self.give(result);
             }
         }
-        let changed = self.how_children_came(length)? != UNCHANGED;
+        let changed = self.m.unchanged_calls().how_children_came(length)? != UNCHANGED;
         let children = self.m.values.heap.children(call).to_vec();
         self.operate_on(children[0], &children[1..], changed, type_id)
     }
@@ -89,7 +89,7 @@ impl Running<'_> {
             let equal = self.equals(left, right)?;
             return self.resume(return_point, truth(equal));
         }
-        if let Some((a, b)) = self.m.values.floats_of(left, right) {
+        if let Some((a, b)) = floats_of(&self.m.values, left, right) {
             return self.resume(return_point, truth(holds(comparison, a.partial_cmp(&b))));
         }
         let (Some(a), Some(b)) = (self.m.values.number_of(left), self.m.values.number_of(right)) else {
@@ -104,7 +104,7 @@ impl Running<'_> {
         if left.tag() == tag::NUMBER && is_nan(self.m.values.number_of(left)) {
             return Ok(false);
         }
-        self.are_same(left, right, &mut { usize::MAX })
+        Ok(are_same(&mut self.m.values, &mut self.m.counters.compared, (left, right), &mut { usize::MAX })?)
     }
 
     /// Logic on two values.
@@ -147,20 +147,6 @@ fn on_floats(operation: Arithmetic, left: f64, right: f64) -> f64 {
     }
 }
 
-impl Values {
-    /// Two numbers as floats, if one is a float and the other a float or a small integer: that loses nothing.
-    #[inline]
-    fn floats_of(&self, left: Ref, right: Ref) -> Option<(f64, f64)> {
-        let float = |value: Ref| match value.tag() {
-            tag::NUMBER if value.payload() & 1 == 1 => Some(f64::from_bits(self.heap.number_bits(value))),
-            INTEGER => Some(word(value) as f64),
-            _ => None,
-        };
-        // Both are small integers only where an operation has no small result: that is not one of floats.
-        if is_small(left) && is_small(right) { None } else { Some((float(left)?, float(right)?)) }
-    }
-}
-
 /// What an operation makes of two words, if that is a small value.
 fn on_words(lowering: Lowering, left: i64, right: i64) -> Option<Ref> {
     match lowering {
@@ -172,10 +158,20 @@ fn on_words(lowering: Lowering, left: i64, right: i64) -> Option<Ref> {
     }
 }
 
-impl Machine {
-    /// A native function that makes a number or a truth value of its arguments and does nothing else.
-    pub(super) fn plain_operation(&self, head: Ref) -> Option<Lowering> {
-        let operation = if head.tag() == FOREIGN { Operation::of(self.values.foreign_of(head))? } else { return None };
-        Some(operation.lowering()).filter(|lowering| lowering.is_plain())
-    }
+/// A native function that makes a number or a truth value of its arguments and does nothing else.
+fn plain_operation(values: &Values, head: Ref) -> Option<Lowering> {
+    let operation = if head.tag() == FOREIGN { Operation::of(values.foreign_of(head))? } else { return None };
+    Some(operation.lowering()).filter(|lowering| lowering.is_plain())
+}
+
+/// Two numbers as floats, if one is a float and the other a float or a small integer: that loses nothing.
+#[inline]
+fn floats_of(values: &Values, left: Ref, right: Ref) -> Option<(f64, f64)> {
+    let float = |value: Ref| match value.tag() {
+        tag::NUMBER if value.payload() & 1 == 1 => Some(f64::from_bits(values.heap.number_bits(value))),
+        INTEGER => Some(word(value) as f64),
+        _ => None,
+    };
+    // Both are small integers only where an operation has no small result: that is not one of floats.
+    if is_small(left) && is_small(right) { None } else { Some((float(left)?, float(right)?)) }
 }

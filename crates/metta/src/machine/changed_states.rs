@@ -10,9 +10,9 @@
 //! 5. Of what was noted since a choice only the first content of each state matters: the rest is forgotten when there is
 //!    twice as much as the last time.
 
-use super::choices::{ChoiceKind, NONE, Trying};
-use super::noted_states::NOTED_MIN;
-use super::{Halt, Machine, Running};
+use super::code::Group;
+use super::control::choices::{ChoiceKind, Choices};
+use super::noted_states::{ChangedStates, NOTED_MIN, Outer};
 use rustc_hash::FxHashSet;
 use space::{Atom, Grounded, SharedState, Variable, distinct_open_parts};
 
@@ -38,14 +38,14 @@ pub(super) fn compare_values<'a>(heads: impl Iterator<Item = &'a [Atom]>) -> boo
     false
 }
 
-impl Machine {
+impl Choices {
     /// Notes what a state holds that is to be changed, if a choice may ask for it.
     pub(super) fn note_state(&mut self, state: &SharedState) {
-        if self.choices.stack.is_empty() {
-            return self.choices.changed_states.clear();
+        if self.stack.is_empty() {
+            return self.changed_states.clear();
         }
-        self.choices.changed_states.note(state);
-        if self.choices.changed_states.len() > self.choices.changed_states.most {
+        self.changed_states.note(state);
+        if self.changed_states.len() > self.changed_states.most {
             self.forget_states();
         }
     }
@@ -53,10 +53,10 @@ impl Machine {
     /// Keeps of what was noted since each choice the first content of each state.
     #[cold]
     fn forget_states(&mut self) {
-        let old = std::mem::take(&mut self.choices.changed_states.noted);
+        let old = std::mem::take(&mut self.changed_states.noted);
         let mut kept: Vec<(SharedState, Atom)> = Vec::new();
         let mut seen = FxHashSet::default();
-        let choices = self.choices.stack.iter_mut().filter_map(|choice| match &mut choice.kind {
+        let choices = self.stack.iter_mut().filter_map(|choice| match &mut choice.kind {
             ChoiceKind::Rules { noted, .. } => Some(noted),
             _ => None,
         });
@@ -73,44 +73,23 @@ impl Machine {
             }
         }
         choices.for_each(|noted| *noted = kept.len() as u32);
-        self.choices.changed_states.most = (2 * kept.len()).max(NOTED_MIN);
-        self.choices.changed_states.noted = kept;
+        self.changed_states.most = (2 * kept.len()).max(NOTED_MIN);
+        self.changed_states.noted = kept;
     }
 
     /// Whether a rule of a group is to be matched with what states held when `noted` contents were noted.
     #[inline]
-    pub(super) fn is_matched_as_it_was(&self, group: u32, noted: u32) -> bool {
-        self.choices.changed_states.len() > noted as usize && self.code.groups[group as usize].compares_values
-    }
-}
-
-impl Running<'_> {
-    /// Takes over what native functions have changed.
-    pub(super) fn take_changed_states(&mut self) {
-        for (state, content) in self.evaluator.changed_states.borrow_mut().noted.drain(..) {
-            self.outer.note_content(&state, &content);
-            if !self.m.choices.stack.is_empty() {
-                self.m.choices.changed_states.noted.push((state, content));
-            }
-        }
+    pub(super) fn is_matched_as_it_was(&self, group: &Group, noted: u32) -> bool {
+        self.changed_states.len() > noted as usize && group.compares_values
     }
 
-    /// Tries a rule that is at hand, and those behind it, as states were when `noted` contents were noted.
-    pub(super) fn try_rules_as_it_was(&mut self, noted: u32) -> Result<(), Halt> {
-        loop {
-            let trying = self.m.choices.trying;
-            let (call, mut scope) = self.call_tried(&trying)?;
-            self.m.choices.changed_states.exchange(noted as usize, true);
-            let ways = self.ways_of_rule(&trying, &call);
-            self.m.choices.changed_states.exchange(noted as usize, false);
-            if !ways.is_empty() {
-                return self.go_ways(&trying, &call, ways, &mut scope, noted);
+    /// Takes over what native functions have changed, for an evaluation and the one that it is a part of.
+    pub(super) fn take_changed_states(&mut self, changed: &mut ChangedStates, outer: &mut Outer) {
+        for (state, content) in changed.noted.drain(..) {
+            outer.note_content(&state, &content);
+            if !self.stack.is_empty() {
+                self.changed_states.noted.push((state, content));
             }
-            let Trying { group, list, next, from, .. } = trying;
-            if next == NONE {
-                return self.fail();
-            }
-            self.m.try_place(group, list, next, (from, true));
         }
     }
 }

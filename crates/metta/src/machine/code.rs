@@ -5,8 +5,8 @@
 //! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
-use super::assumptions::WrongAssumptions;
-use super::pieces::Pieces;
+use super::control::assumptions::WrongAssumptions;
+use super::memory::pieces::Pieces;
 use super::query::CandidateCache;
 use super::rule_index::RuleIndex;
 use super::types::kept_types::TypedData;
@@ -124,6 +124,8 @@ pub(super) enum Instruction {
     Escape,
     /// An error where the result of such a child was expected.
     ChildFailed,
+    /// The code of a tabled call, which came last, runs again in the frame at hand.
+    NextRound,
     /// No result on this path.
     Fail,
     /// Go on elsewhere.
@@ -858,6 +860,12 @@ pub(super) const ESCAPE: Pc = 1;
 pub(super) const FAIL: Pc = 2;
 /// Where errors go that a child of an expression that is evaluated without code has come to.
 pub(super) const CHILD_FAILED: Pc = 3;
+/// How many values are looked at to find out whether a value is ground, or what it was, where rules do not change.
+const LOOKED_AT_MAX: usize = 48;
+/// Where the frame at hand evaluates what is in its first slot.
+pub(super) const EVALUATE: Pc = 6;
+/// Where the code of a tabled call begins once more.
+pub(super) const NEXT_ROUND: Pc = 7;
 /// In place of a function.
 pub(super) const NO_FUNCTION: u32 = u32::MAX;
 /// In place of where a call was made: whether its arguments came to themselves.
@@ -874,6 +882,8 @@ impl Code {
             Instruction::ChildFailed,
         ]);
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
+        code.instructions.push(Instruction::TailEvaluate { slot: 0, type_id: 0, is_answer: false });
+        code.instructions.push(Instruction::NextRound);
         code.return_points.push(ReturnPoint {
             pc: ANSWER,
             dst: 0,
@@ -887,6 +897,16 @@ impl Code {
         code.end_piece();
         code.note_origin(UNCHANGED, Origin::Unchanged);
         code
+    }
+
+    #[inline]
+    pub(super) fn return_point(&self, return_point: u32) -> &ReturnPoint {
+        &self.return_points[return_point as usize]
+    }
+
+    /// How many values are looked at to find out whether a value is ground, or what it was.
+    pub(super) fn looked_at_max(&self) -> usize {
+        if self.is_exact { usize::MAX } else { LOOKED_AT_MAX }
     }
 
     /// Where the arguments of the call before a place came from.

@@ -6,7 +6,9 @@
 //!    is written once, not n times.
 //! 3. Where that is not what the call means, because its list is none or because types have changed, it is evaluated as it stands.
 
-use super::code::{HOLE, Pc, Slot};
+use super::code::{EVALUATE, HOLE, Pc, Slot};
+use super::control::frames::Frames;
+use super::values::Values;
 use super::words::ERROR;
 use super::{Halt, Machine, Running};
 use crate::lowering::Form;
@@ -33,6 +35,23 @@ impl ConsHoles {
         Self { name, epoch: 0, elements: Vec::new() }
     }
 
+    /// Whether an expression is such a hole.
+    #[inline]
+    pub(super) fn is_one(&self, (length, head): (usize, Ref)) -> bool {
+        length == CHILDREN && head == self.name
+    }
+
+    /// The element and the hole around, if a hole is such a one and its element has not become what makes an error.
+    #[inline]
+    fn parts(&self, values: &Values, hole: Ref) -> Option<(Ref, Ref)> {
+        if !hole.is_expression() || !self.is_one(values.heap.shape(hole)) {
+            return None;
+        }
+        let &[_, first, around] = values.heap.children(hole) else { return None };
+        let first = values.heap.walk(first);
+        (first != ERROR).then_some((first, around))
+    }
+
     /// The name that the library has for them.
     pub(super) fn symbol() -> Symbol {
         Symbol::new(names::CONS_ATOM)
@@ -47,7 +66,7 @@ impl Running<'_> {
             self.m.frames.pc = or;
             return Ok(());
         }
-        self.m.own_for_hole(return_point)?;
+        self.m.choices.own_for_hole(&mut self.m.frames, &self.m.code, return_point)?;
         let Machine { values, frames, cons_holes, code, .. } = &mut self.m;
         let around = Ref::from_bits(frames.stack[frames.base + HOLE]);
         let hole = values.heap.expression(&mut values.region, &[cons_holes.name, first, around])?;
@@ -59,14 +78,14 @@ impl Running<'_> {
     /// Puts the elements of holes from one on before what the frame comes to, as long as they are such holes: the list, and the hole
     /// around it. `None` if the call that the hole stands for is to be evaluated.
     pub(super) fn close_cons_holes(&mut self, hole: Ref, value: Ref) -> Result<Option<(Ref, Ref)>, Halt> {
-        let value = self.opened(value)?;
+        let value = self.m.values.opened(value)?;
         if !value.is_expression() || !self.cons_is_as_was() {
             return Ok(None);
         }
         let mut elements = std::mem::take(&mut self.m.cons_holes.elements);
         elements.clear();
-        let (mut around, mut is_normal) = (hole, self.m.is_normal_tail(value));
-        while let Some((first, next)) = self.m.cons_hole(around) {
+        let (mut around, mut is_normal) = (hole, self.m.values.is_normal_tail(value, self.m.types.notes));
+        while let Some((first, next)) = self.m.cons_holes.parts(&self.m.values, around) {
             is_normal &= self.m.values.is_normal(first, self.m.types.notes);
             elements.push(first);
             around = next;
@@ -83,19 +102,8 @@ impl Running<'_> {
         if is_normal && self.heads_data(made)? {
             self.m.values.heap.set_note(made, self.m.types.notes.normal());
         }
-        self.look_soon_if_long(made);
+        self.limits().look_soon_if_long(made);
         Ok(Some((made, around)))
-    }
-
-    /// Evaluates the call that a hole stands for; what that comes to goes into the holes around it.
-    #[cold]
-    pub(super) fn call_cons_hole(&mut self, hole: Ref, value: Ref) -> Result<(), Halt> {
-        self.m.own_frame(0)?;
-        let Machine { values, frames, .. } = &mut self.m;
-        let &[name, first, around] = values.heap.children(hole) else { unreachable!("such a hole has three children") };
-        let call = values.heap.expression(&mut values.region, &[name, first, value])?;
-        frames.stack[frames.base + HOLE] = around.bits();
-        self.evaluate_here(call, 0)
     }
 
     /// Whether `cons-atom` means what the library says, as types stand.
@@ -111,21 +119,14 @@ impl Running<'_> {
     }
 }
 
-impl Machine {
-    /// Whether an expression is such a hole.
-    #[inline]
-    pub(super) fn is_cons_hole(&self, (length, head): (usize, Ref)) -> bool {
-        length == CHILDREN && head == self.cons_holes.name
-    }
-
-    /// The element and the hole around, if a hole is such a one and its element has not become what makes an error.
-    #[inline]
-    fn cons_hole(&self, hole: Ref) -> Option<(Ref, Ref)> {
-        if !hole.is_expression() || !self.is_cons_hole(self.values.heap.shape(hole)) {
-            return None;
-        }
-        let &[_, first, around] = self.values.heap.children(hole) else { return None };
-        let first = self.values.heap.walk(first);
-        (first != ERROR).then_some((first, around))
-    }
+/// Lets the frame evaluate the call that a hole stands for; what that comes to goes into the holes around it.
+#[cold]
+pub(super) fn call_cons_hole(frames: &mut Frames, values: &mut Values, hole: Ref, value: Ref) -> Result<(), Halt> {
+    frames.own(1)?;
+    let &[name, first, around] = values.heap.children(hole) else { unreachable!("such a hole has three children") };
+    let call = values.heap.expression(&mut values.region, &[name, first, value])?;
+    frames.stack[frames.base + HOLE] = around.bits();
+    frames.set_slot(0, call);
+    frames.pc = EVALUATE;
+    Ok(())
 }

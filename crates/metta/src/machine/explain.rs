@@ -7,7 +7,7 @@
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    ArgumentSource, CollectedInto, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed,
+    ArgumentSource, Code, CollectedInto, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed,
     NEXT_RULE, NestedData, NestedPart, OPEN, Pc, REDUCE, Slot, TemplatePart, TypeId, WELL_TYPED,
 };
 use super::compile::Rest;
@@ -15,9 +15,8 @@ use super::core::Words;
 use super::types::{HeadKind, Rule};
 use super::{Machine, MachineEvaluator, Running};
 use crate::lowering::{Logic, Lowering, Wanted};
-use crate::names;
 use crate::session::Session;
-use crate::stdlib;
+use crate::{names, stdlib};
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, SharedSpace, Symbol, alpha_equivalent, as_written};
@@ -161,19 +160,12 @@ impl Running<'_> {
             }
             // Its code may ask for results of another type, of this function among others.
             let mut next = 0;
-            while let Some(function) = self.function_from(next, head, count) {
+            while let Some(function) = function_from(&self.m.code, next, head, count) {
                 text += &self.explain_function(function, rules);
                 next = function + 1;
             }
         }
         text
-    }
-
-    /// The first function of a head and `count` arguments, from a number on.
-    fn function_from(&self, from: u32, head: Ref, count: Slot) -> Option<u32> {
-        let functions = self.m.code.functions.iter().enumerate().skip(from as usize);
-        let mut found = functions.filter(|(_, function)| function.head == head && function.arguments == count);
-        found.next().map(|(number, _)| number as u32)
     }
 
     fn explain_function(&mut self, function: u32, named: &[Rule]) -> String {
@@ -322,6 +314,13 @@ impl Machine {
     }
 }
 
+/// The first function of a head and `count` arguments, from a number on.
+fn function_from(code: &Code, from: u32, head: Ref, count: Slot) -> Option<u32> {
+    let functions = code.functions.iter().enumerate().skip(from as usize);
+    let mut found = functions.filter(|(_, function)| function.head == head && function.arguments == count);
+    found.next().map(|(number, _)| number as u32)
+}
+
 fn rule_numbers(list: &[Listed]) -> String {
     if list.is_empty() {
         return "no rule".to_owned();
@@ -381,7 +380,7 @@ impl<'a> Listing<'a> {
             _ => instruction.other_place().map(|place| *place).into_iter().collect(),
         };
         if let Some(return_point) = self.return_point_of(instruction) {
-            let return_point = self.m.return_point(return_point);
+            let return_point = self.m.code.return_point(return_point);
             targets.push(return_point.error);
             targets.extend(Some(return_point.pc).filter(|&pc| pc as usize != at + 1));
         }
@@ -515,7 +514,7 @@ impl<'a> Listing<'a> {
 
     /// Where the result goes, and where an error does if it is not the result of the whole.
     fn return_point(&self, return_point: u32) -> String {
-        let return_point = self.m.return_point(return_point);
+        let return_point = self.m.code.return_point(return_point);
         let mut text = format!(" -> {}", self.slot(return_point.dst));
         if return_point.pc as usize != self.at + 1 {
             text += &format!(", on at {}", self.place(return_point.pc));
@@ -562,6 +561,7 @@ impl<'a> Listing<'a> {
             Instruction::Child { index } => format!("child {index}"),
             Instruction::Escape => "escape".to_owned(),
             Instruction::ChildFailed => "child-failed".to_owned(),
+            Instruction::NextRound => "next-round".to_owned(),
             Instruction::Fail => "fail".to_owned(),
             Instruction::Commit => "commit".to_owned(),
             Instruction::EnterRule { .. } => "enter-rule".to_owned(),
@@ -600,7 +600,7 @@ impl<'a> Listing<'a> {
                 format!("end {}, {}{}", slot(begun), slot(value), self.return_point(return_point))
             }
             Instruction::Call { function, return_point, begun } => {
-                let at = self.m.return_point(return_point).at;
+                let at = self.m.code.return_point(return_point).at;
                 let begun = if begun { format!(", begun {}", slot(at + 2)) } else { String::new() };
                 format!("call {}{}{begun}", self.function(function, first(at)), self.return_point(return_point))
             }
@@ -616,7 +616,7 @@ impl<'a> Listing<'a> {
             }
             Instruction::TailCall { function, at } => format!("tail-call {}", self.function(function, first(at))),
             Instruction::Apply { head, count, type_id, return_point, tail, .. } => {
-                let arguments = self.slots(first(self.m.return_point(return_point).at), count);
+                let arguments = self.slots(first(self.m.code.return_point(return_point).at), count);
                 let (word, return_point) =
                     if tail { ("tail-apply", String::new()) } else { ("apply", self.return_point(return_point)) };
                 format!("{word} {} {arguments}{}{return_point}", slot(head), self.as_type(type_id))
@@ -650,7 +650,7 @@ impl<'a> Listing<'a> {
                 format!("{} {}{}", word(Lowering::Superpose), slot(list), self.return_point(return_point))
             }
             Instruction::Alternative { return_point } => {
-                format!("alternative at {}", self.place(self.m.return_point(return_point).pc))
+                format!("alternative at {}", self.place(self.m.code.return_point(return_point).pc))
             }
             Instruction::Transact { slot: begun, return_point } => {
                 format!("transact {}{}", slot(begun), self.return_point(return_point))

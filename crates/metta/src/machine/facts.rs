@@ -7,9 +7,8 @@
 //! 3. A rule may also call another list of facts in last place, on arguments as they stand. That is linked when the code is
 //!    made: a choice that is taken up later goes through the rules as they stood when the call was made.
 
-use super::code::{ArgumentSource, FACTS, Group, Instruction, Kind, NEXT_RULE, Pc};
-use super::{Halt, Machine, Running};
-use region::Ref;
+use super::Running;
+use super::code::{ArgumentSource, Code, Instruction, Kind, NEXT_RULE, Pc};
 
 /// How many lists of facts may be compiled for a link, one inside the other.
 const LINKS_MAX: u32 = 8;
@@ -43,18 +42,13 @@ impl Running<'_> {
                 Instruction::Load { dst, .. } => loaded = Some(dst),
                 Instruction::Return { slot } if loaded == Some(slot) => return Some(None),
                 Instruction::Fail => return Some(None),
-                Instruction::TailCallWith { function, arguments } if self.stand_as_they_are(arguments) => {
+                Instruction::TailCallWith { function, arguments } if stand_as_they_are(&self.m.code, arguments) => {
                     return self.facts_of(function).map(|group| Some((at, group)));
                 }
                 _ => return None,
             }
         }
         None
-    }
-
-    fn stand_as_they_are(&self, arguments: u32) -> bool {
-        let sources = &self.m.code.arguments[arguments as usize].sources;
-        sources.iter().all(|source| matches!(source, ArgumentSource::Leaf(_) | ArgumentSource::Slot(_)))
     }
 
     /// The rules of a function, if they are facts.
@@ -75,35 +69,9 @@ impl Running<'_> {
         };
         self.m.code.groups[group as usize].are_facts.then_some(group)
     }
-
-    /// Calls a list of facts in place of the frame at hand.
-    pub(super) fn tail_call_facts(&mut self, group: u32, arguments: u32) -> Result<(), Halt> {
-        let Group { function, slots, .. } = self.m.code.groups[group as usize];
-        if !self.lay_over(arguments)? {
-            return Ok(());
-        }
-        self.m.code.entered = Some(group);
-        let counted = self.count_call(function);
-        self.m.code.entered = None;
-        counted?;
-        self.m.ensure(slots)?;
-        self.enter_group(group)
-    }
-
-    /// Goes on with the first result of a list of facts.
-    pub(super) fn resume_facts(&mut self, return_point: u32, value: Ref, caller: u32) -> Result<(), Halt> {
-        self.m.frames.base = caller as usize;
-        self.m.own_at(return_point)?;
-        self.resume(return_point, value)
-    }
 }
 
-impl Machine {
-    /// Notes in the header of the frame at hand that its choices are left for later, if all its choices are its own.
-    pub(super) fn leave_choices(&mut self) {
-        let level = &mut self.frames.stack[self.frames.base + 2];
-        if *level == self.choices.stack.len() as u32 {
-            *level = FACTS;
-        }
-    }
+fn stand_as_they_are(code: &Code, arguments: u32) -> bool {
+    let sources = &code.arguments[arguments as usize].sources;
+    sources.iter().all(|source| matches!(source, ArgumentSource::Leaf(_) | ArgumentSource::Slot(_)))
 }

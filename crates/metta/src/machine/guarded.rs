@@ -5,11 +5,11 @@
 //! 2. A call from elsewhere is looked at once, where it enters ([`Kind::Guarded`]). If its arguments do not allow it, the code with checks
 //!    is entered.
 
+use super::Running;
 use super::code::{Callee, Guarded, Kind, REDUCE, WELL_TYPED};
 use super::types::kept_types::ARITY_MAX;
 use super::types::type_table::Scheme;
 use super::words::{FOREIGN, INTEGER, SYMBOL, TERM};
-use super::{Halt, Running};
 use crate::types;
 use region::tag;
 
@@ -38,13 +38,13 @@ impl Running<'_> {
         Some(Kind::Guarded((self.m.code.guarded.len() - 1) as u32))
     }
 
-    /// Enters a function, its frame made, by the code that its arguments allow.
-    pub(super) fn enter_guarded(&mut self, function: u32, guarded: u32) -> Result<(), Halt> {
+    /// The function that is entered for a guarded one, its frame made: by the code that its arguments allow.
+    pub(super) fn admitted(&mut self, function: u32, guarded: u32) -> u32 {
         let Guarded { well_typed, plain, admits_integers } = self.m.code.guarded[guarded as usize];
         let count = self.m.code.functions[function as usize].arguments;
-        let is_admitted =
-            admits_integers && (0..count).all(|slot| self.m.slot(slot).tag() == INTEGER) || self.are_admitted(function);
-        self.enter_counted(if is_admitted { well_typed } else { plain })
+        let is_admitted = admits_integers && (0..count).all(|slot| self.m.frames.slot(slot).tag() == INTEGER)
+            || self.are_admitted(function);
+        if is_admitted { well_typed } else { plain }
     }
 
     /// Whether the arguments of the frame at hand may enter well-typed code.
@@ -57,7 +57,7 @@ impl Running<'_> {
             let is_normal = match value.tag() {
                 INTEGER | tag::NUMBER | SYMBOL | FOREIGN => true,
                 tag::EXPRESSION | tag::MARKED => self.m.types.notes.hold(self.m.values.heap.note(value)),
-                TERM => self.normal(value, 0).is_some(),
+                TERM => self.m.normal(value, 0).is_some(),
                 _ => false,
             };
             let scheme = if is_normal { self.types().scheme_of(value) } else { None };

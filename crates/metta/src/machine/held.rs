@@ -5,30 +5,30 @@
 //! 2. Code notes with `note-unbound` what is unbound when an expression begins, and asks with `keep-unbound` when its turn comes. What is
 //!    evaluated without code has a slot with a bit for each child, or an expression of such words.
 
+use super::Halt;
 use super::code::Slot;
-use super::evaluate::HELD;
-use super::words::raw;
-use super::words::{FALSE, TRUE};
-use super::{Halt, Running};
+use super::slots::Slots;
+use super::tuple_frame::HELD;
+use super::words::{FALSE, TRUE, raw};
 use region::{Full, Ref, tag};
 use std::ops::Range;
 
 /// How many children have their bits in one word.
 const IN_A_WORD: usize = 24;
 
-impl Running<'_> {
+impl Slots<'_> {
     /// Notes whether a slot holds an unbound variable.
     pub(super) fn note_unbound(&mut self, slot: Slot, dst: Slot) -> Result<(), Halt> {
-        let is_unbound = self.m.read(slot).tag() == tag::VARIABLE;
-        self.m.put(dst, if is_unbound { TRUE } else { FALSE })
+        let is_unbound = self.read(slot).tag() == tag::VARIABLE;
+        self.frames.put(dst, if is_unbound { TRUE } else { FALSE })
     }
 
     /// Gives what a variable stands for that was unbound then, and leaves out its evaluation.
     pub(super) fn keep_unbound(&mut self, flag: Slot, slot: Slot, dst: Slot) -> Result<(), Halt> {
-        if self.m.read(flag) == TRUE {
-            let value = self.m.read(slot);
-            self.m.set_slot(dst, value);
-            self.m.frames.pc += 1;
+        if self.read(flag) == TRUE {
+            let value = self.read(slot);
+            self.frames.set_slot(dst, value);
+            self.frames.pc += 1;
         }
         Ok(())
     }
@@ -37,7 +37,7 @@ impl Running<'_> {
     pub(super) fn note_unbound_children(&mut self, value: Ref, length: usize) -> Result<(), Full> {
         let first = self.unbound_children(value, 0..length.min(IN_A_WORD));
         if length <= IN_A_WORD {
-            self.m.set_slot(HELD, first);
+            self.frames.set_slot(HELD, first);
             return Ok(());
         }
         let mut words = vec![first];
@@ -45,14 +45,14 @@ impl Running<'_> {
             words.push(self.unbound_children(value, from..length.min(from + IN_A_WORD)));
         }
         let is_any = words.iter().any(|word| word.payload() != 0);
-        let held = if is_any { self.m.values.heap.expression(&mut self.m.values.region, &words)? } else { first };
-        self.m.set_slot(HELD, held);
+        let held = if is_any { self.values.heap.expression(&mut self.values.region, &words)? } else { first };
+        self.frames.set_slot(HELD, held);
         Ok(())
     }
 
     /// A bit for each of some children of an expression: whether it is an unbound variable.
     fn unbound_children(&self, value: Ref, range: Range<usize>) -> Ref {
-        let heap = &self.m.values.heap;
+        let heap = &self.values.heap;
         let is_unbound = |index: &usize| heap.walk(heap.child(value, *index)).tag() == tag::VARIABLE;
         let from = range.start;
         raw(range.filter(is_unbound).fold(0, |bits, index| bits | 1 << (index - from)))
@@ -60,9 +60,9 @@ impl Running<'_> {
 
     /// Whether a child of the expression at hand was an unbound variable.
     pub(super) fn is_held(&self, index: usize) -> bool {
-        let held = self.m.slot(HELD);
+        let held = self.frames.slot(HELD);
         let word = match held.is_expression() {
-            true => self.m.values.heap.child(held, index / IN_A_WORD),
+            true => self.values.heap.child(held, index / IN_A_WORD),
             false if index < IN_A_WORD => held,
             false => return false,
         };

@@ -10,30 +10,28 @@
 //! Everything here holds for one version of the rules. When rules have changed it is made again, by need: a node costs a sample, a branch a
 //! question to the space, and the code of a branch the rules in it.
 
-use super::code::{Entry, Kind};
-use super::rule_index::{ArgumentKey, Branch, Place, Reached};
-use super::values::Scope;
+use super::code::Entry;
+use super::rule_index::{ArgumentKey, Branch, PARTS_MAX, Place, Reached, parts_of};
+use super::slots::Slots;
+use super::values::{Scope, Values};
 use super::words::{FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_plain_word, shape_key, term_of};
-use super::{Halt, Machine, Running};
+use super::{Halt, Running};
 use crate::names;
 use region::{Ref, tag};
 use space::{Atom, Grounded, Variable, VariableSource};
 
-/// The whole of an argument is looked at if it has no more parts than this.
-pub(super) const PARTS_MAX: usize = 64;
-
 /// Marks the key of a whole term.
 const WHOLE_TERM: u64 = 1 << 63;
 
-impl Machine {
+impl Slots<'_> {
     /// What is at a place, if it says something that holds for ever.
     fn key_at(&mut self, place: Place) -> Option<ArgumentKey> {
         match place {
-            Place::Outer(slot) => self.outer_key(self.read(slot)),
+            Place::Outer(slot) => outer_key(self.values, self.read(slot)),
             Place::Whole(slot) => {
                 let value = self.read(slot);
                 match value.tag() {
-                    _ if !self.is_small_and_ground(value) => None,
+                    _ if !is_small_and_ground(self.values, value) => None,
                     TERM => Some(ArgumentKey::Word(WHOLE_TERM | u64::from(term_of(value).number()))),
                     tag::EXPRESSION | tag::MARKED => Some(ArgumentKey::Value(self.pattern_of(place))),
                     _ => None,
@@ -42,66 +40,11 @@ impl Machine {
         }
     }
 
-    fn outer_key(&self, value: Ref) -> Option<ArgumentKey> {
-        match value.tag() {
-            SYMBOL | INTEGER => Some(ArgumentKey::Word(u64::from(value.bits()))),
-            tag::NUMBER => self.values.number_of(value).map(|number| ArgumentKey::Value(Atom::from(number))),
-            FOREIGN if value == TRUE || value == FALSE => Some(ArgumentKey::Word(u64::from(value.bits()))),
-            FOREIGN => {
-                let atom = self.values.foreign_of(value);
-                is_plain(atom).then(|| ArgumentKey::Value(atom.clone()))
-            }
-            _ => self.shape_of(value).map(|(length, head)| ArgumentKey::Word(shape_key(length, head))),
-        }
-    }
-
-    /// The length and the head of an expression, if that is a name.
-    fn shape_of(&self, value: Ref) -> Option<(u32, Ref)> {
-        match value.tag() {
-            tag::EXPRESSION | tag::MARKED => {
-                let (length, head) = self.values.heap.shape(value);
-                (length > 0 && is_plain_word(head)).then_some((length as u32, head))
-            }
-            TERM => {
-                let (head, length) = self.values.shape_of_term(value)?;
-                is_plain_word(head).then_some((length as u32, head))
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether an expression has few parts, and no variable, state or space among them.
-    fn is_small_and_ground(&self, value: Ref) -> bool {
-        let (mut work, mut left) = (vec![value], PARTS_MAX);
-        while let Some(value) = work.pop() {
-            let value = self.values.heap.walk(value);
-            let Some(less) = left.checked_sub(1) else { return false };
-            left = less;
-            match value.tag() {
-                tag::VARIABLE => return false,
-                tag::EXPRESSION | tag::MARKED => {
-                    let children = self.values.heap.children(value);
-                    if children.len() > left {
-                        return false;
-                    }
-                    work.extend(children);
-                }
-                FOREIGN if !is_plain(self.values.foreign_of(value)) => return false,
-                TERM => match parts_of(&self.values.leaf_atom(value), left) {
-                    Some(parts) => left -= parts,
-                    None => return false,
-                },
-                _ => {}
-            }
-        }
-        true
-    }
-
     /// What matches all that have the key that is at a place.
     fn pattern_of(&mut self, place: Place) -> Atom {
         let (Place::Outer(slot) | Place::Whole(slot)) = place;
         let value = self.read(slot);
-        match (place, self.shape_of(value)) {
+        match (place, shape_of(self.values, value)) {
             (Place::Outer(_), Some((length, head))) => {
                 let rest =
                     (1..u64::from(length)).map(|id| Atom::Variable(Variable::with_id(names::asked().clone(), id)));
@@ -113,47 +56,76 @@ impl Machine {
     }
 }
 
+fn outer_key(values: &Values, value: Ref) -> Option<ArgumentKey> {
+    match value.tag() {
+        SYMBOL | INTEGER => Some(ArgumentKey::Word(u64::from(value.bits()))),
+        tag::NUMBER => values.number_of(value).map(|number| ArgumentKey::Value(Atom::from(number))),
+        FOREIGN if value == TRUE || value == FALSE => Some(ArgumentKey::Word(u64::from(value.bits()))),
+        FOREIGN => {
+            let atom = values.foreign_of(value);
+            is_plain(atom).then(|| ArgumentKey::Value(atom.clone()))
+        }
+        _ => shape_of(values, value).map(|(length, head)| ArgumentKey::Word(shape_key(length, head))),
+    }
+}
+
+/// The length and the head of an expression, if that is a name.
+fn shape_of(values: &Values, value: Ref) -> Option<(u32, Ref)> {
+    match value.tag() {
+        tag::EXPRESSION | tag::MARKED => {
+            let (length, head) = values.heap.shape(value);
+            (length > 0 && is_plain_word(head)).then_some((length as u32, head))
+        }
+        TERM => {
+            let (head, length) = values.shape_of_term(value)?;
+            is_plain_word(head).then_some((length as u32, head))
+        }
+        _ => None,
+    }
+}
+
+/// Whether an expression has few parts, and no variable, state or space among them.
+fn is_small_and_ground(values: &Values, value: Ref) -> bool {
+    let (mut work, mut left) = (vec![value], PARTS_MAX);
+    while let Some(value) = work.pop() {
+        let value = values.heap.walk(value);
+        let Some(less) = left.checked_sub(1) else { return false };
+        left = less;
+        match value.tag() {
+            tag::VARIABLE => return false,
+            tag::EXPRESSION | tag::MARKED => {
+                let children = values.heap.children(value);
+                if children.len() > left {
+                    return false;
+                }
+                work.extend(children);
+            }
+            FOREIGN if !is_plain(values.foreign_of(value)) => return false,
+            TERM => match parts_of(&values.leaf_atom(value), left) {
+                Some(parts) => left -= parts,
+                None => return false,
+            },
+            _ => {}
+        }
+    }
+    true
+}
+
 /// Whether a value is equal to the same values for ever.
 fn is_plain(value: &Atom) -> bool {
     matches!(value, Atom::Grounded(Grounded::Number(_) | Grounded::Bool(_) | Grounded::Text(_)))
 }
 
-/// How many parts an atom has, itself left out, if they are no more than the bound.
-pub(super) fn parts_of(atom: &Atom, most: usize) -> Option<usize> {
-    let (mut work, mut parts) = (vec![atom], 0);
-    while let Some(atom) = work.pop() {
-        let children = atom.children().unwrap_or_default();
-        parts += children.len();
-        if parts > most {
-            return None;
-        }
-        work.extend(children);
-    }
-    Some(parts)
-}
-
 impl Running<'_> {
-    /// Enters a function of many rules, its frame made.
-    pub(super) fn enter_indexed(&mut self, function: u32, index: u32) -> Result<(), Halt> {
-        let Entry { kind, slots } = self.reached_by_call(function, index)?;
-        self.m.ensure(slots)?;
-        match kind {
-            Kind::Group(group) => self.enter_group(group),
-            Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
-            Kind::Constructor => self.give_unreduced(function, self.m.frames.pc),
-            _ => self.interpret_call(function, self.m.frames.pc),
-        }
-    }
-
     /// The code for the arguments of the frame at hand.
-    fn reached_by_call(&mut self, function: u32, index: u32) -> Result<Entry, Halt> {
+    pub(super) fn reached_by_call(&mut self, function: u32, index: u32) -> Result<Entry, Halt> {
         self.m.code.indexes[index as usize].prune();
         let mut node = 0;
         loop {
             let places = self.m.code.indexes[index as usize].nodes[node as usize].places.len();
             let mut branches = (0..places).filter_map(|place| {
                 let looked_at = self.m.code.indexes[index as usize].nodes[node as usize].places[place];
-                Some((looked_at, Branch { node, place: place as u32, key: self.m.key_at(looked_at)? }))
+                Some((looked_at, Branch { node, place: place as u32, key: self.m.slots().key_at(looked_at)? }))
             });
             let Some((place, branch)) = branches.next() else { return self.all_reached(function, index, node) };
             let known = self.m.code.indexes[index as usize].branches.get(&branch).copied();
@@ -177,7 +149,7 @@ impl Running<'_> {
     ) -> Result<Reached<Entry>, Halt> {
         let mut known = self.m.code.indexes[index as usize].nodes[branch.node as usize].known.clone();
         let (Place::Outer(slot) | Place::Whole(slot)) = place;
-        known[usize::from(slot)] = self.m.pattern_of(place);
+        known[usize::from(slot)] = self.m.slots().pattern_of(place);
         let reached = self.reach(function, index, known)?;
         self.m.code.indexes[index as usize].branches.insert(branch, reached);
         Ok(reached)

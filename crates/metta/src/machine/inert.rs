@@ -6,12 +6,14 @@
 //! expression itself may be used elsewhere as one that was not evaluated.
 
 use super::code::TypeId;
-use super::evaluate::LONG;
 use super::normal_terms::Makes;
 use super::types::Types;
 use super::words::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};
 use super::{Halt, Machine, Running};
 use region::{Ref, tag};
+
+/// From here on it pays to look whether all children are in normal form already.
+pub(super) const LONG: usize = 16;
 
 /// How many parts are looked at.
 const PARTS_MAX: usize = 64;

@@ -7,48 +7,51 @@
 //!    rule, and a switch on the argument that tells most rules apart.
 //! 2. Code runs on a stack of frames (`run.rs`) whose slots hold references (`values.rs`): small integers and symbols as
 //!    they are, expressions and variables in a region of the heap.
-//! 3. Alternatives are choices (`choices.rs`), taken up in `alternatives.rs`: what was bound since is undone, what was allocated since is given back.
+//! 3. Alternatives are choices (`control`), taken up in `alternatives.rs`: what was bound since is undone, what was allocated since is given back.
 //! 4. What has no code yet, such as an expression that a match has found, is evaluated child by child (`evaluate.rs`).
 //! 5. What the machine does not compile it hands to the interpreter, expression by expression, and counts it.
-//! 6. What a loop does not need any more is collected when memory has doubled (`garbage.rs`).
+//! 6. What a loop does not need any more is collected when memory has doubled (`memory`).
 //!
 //! Nothing here recurses on the native stack with a program.
 
 mod alternatives;
 mod arithmetic;
-mod assumptions;
 mod backtracking;
 mod begun_again;
+mod calls;
 mod changed_states;
 mod changing;
-mod choices;
 mod classes;
 mod code;
-mod collected;
+mod collecting;
 mod compile;
 mod cons_holes;
+mod construction;
+mod constructors;
+mod control;
 mod core;
-mod counters;
+mod delivery;
 mod depth;
 mod evaluate;
 mod explain;
 mod facts;
 mod float_terms;
-mod forget;
-mod frames;
 mod frozen;
 mod fuel;
-mod garbage;
 mod guarded;
 mod halt;
+mod handover;
+mod head_matching;
 mod held;
+mod holes;
 mod indexed;
 mod inert;
 mod interned;
 mod interpreted;
-mod kept;
 mod lists;
 mod lower;
+mod matching;
+mod memory;
 mod minimal;
 mod native;
 mod nested_data;
@@ -60,28 +63,34 @@ mod notes;
 mod open_data;
 mod operations;
 mod passes;
-mod pieces;
 mod profiling;
 mod query;
+mod reducts;
+mod restart;
 mod results;
 mod rule_cache;
 mod rule_index;
+mod rule_selection;
 mod rules;
 mod run;
+mod same_terms;
+mod slots;
 mod spaces_met;
 mod special;
 mod states;
 mod substitute;
 mod tables;
+mod templates;
 mod terms;
 mod transactions;
 mod trmc;
+mod tuple_frame;
+mod type_errors;
 mod typed;
 mod types;
-mod unify;
+mod unreduced;
 mod values;
 mod versions;
-mod wanted;
 mod words;
 
 use crate::environment::Stop;
@@ -91,27 +100,30 @@ use crate::names;
 use crate::session::{Session, Statistics};
 use crate::tables::AutomaticTables;
 pub(crate) use changing::{classify, is_word_of_code};
-use choices::Choices;
 pub(crate) use classes::{FACT, classify_head};
-use code::{ANSWER, Code, HEADER};
+use code::{ANSWER, Code, HEADER, Slot, TypeId};
 use cons_holes::ConsHoles;
-use counters::Counters;
+use control::choices::Choices;
+use control::frames::{Frames, WORDS_PER_FRAME};
 pub use explain::Explained;
-use frames::Frames;
 pub use frozen::FrozenResults;
 use halt::{Halt, Reason};
 use interpreted::Interpreted;
+use matching::unification::Unified;
+use memory::counters::Counters;
+use memory::limits::Limits;
+use normal_calls::{UnchangedCalls, call_of};
 use noted_states::{ChangedStates, Outer};
-use region::{FreezeError, Full, Ref};
+use region::{FreezeError, Full, Ref, tag};
+use results::{add_results_so_far, results_leave};
 use rule_cache::RuleCache;
+use slots::Slots;
 use space::{Atom, SharedSpace, SharedState};
 use std::cell::{Cell, RefCell};
+use tuple_frame::{CHILDREN, EXPRESSION};
 use types::{FunctionTypes, TypeChecker, Types};
 use values::{Ceiling, Scope, Values};
 use words::EMPTY;
-
-/// Words of the stack for each frame of depth that is allowed.
-const WORDS_PER_FRAME: usize = 12;
 
 /// Words that the stack has in any case.
 const STACK_MIN: usize = 1 << 8;
@@ -137,10 +149,7 @@ struct Rooms {
     /// A row on its way into a space, and a query on its way to one.
     row: Vec<space::Term>,
     query_room: Option<Box<query::QueryRoom>>,
-    pairs: Vec<unify::Pair>,
     matching: query::MatchRoom,
-    work: Vec<Ref>,
-    found_same: normal_calls::SameTerms,
 }
 
 /// Evaluates with a machine, which it keeps from one evaluation to the next. While that machine is at work, an evaluation inside
@@ -243,15 +252,7 @@ impl Machine {
         let (code, types, rule_cache) = (Code::new(), Types::default(), RuleCache::default());
         let heap = values.heap.mark(&values.region);
         let frames = Frames::new(values.symbol(&space::Symbol::new(names::EMPTY)));
-        let rooms = Rooms {
-            scratch: Vec::new(),
-            row: Vec::new(),
-            query_room: None,
-            pairs: Vec::new(),
-            matching: Default::default(),
-            work: Vec::new(),
-            found_same: normal_calls::SameTerms::new(),
-        };
+        let rooms = Rooms { scratch: Vec::new(), row: Vec::new(), query_room: None, matching: Default::default() };
         let counters = Counters { fuel: 1, ..Counters::default() };
         let (choices, automatic) = (Choices::new(heap), AutomaticTables::default());
         let cons_holes = ConsHoles::new(values.symbol(&ConsHoles::symbol()));
@@ -263,14 +264,11 @@ impl Machine {
         let fresh = self.values.heap.open();
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
-        self.rooms.found_same.forget();
-        self.values.open_data.forget();
-        self.values.interned.forget();
-        self.values.kept.forget();
+        self.values.forget_given_back();
         self.values.foreign.clear();
         self.values.named.clear();
         self.values.beside = 0;
-        self.frames.base = 0;
+        (self.frames.base, self.frames.protected) = (0, 0);
         self.choices.reset(self.values.heap.mark(&self.values.region));
         self.counters.reset();
     }
@@ -304,10 +302,88 @@ impl Machine {
         counts.collections += self.counters.collections - self.counters.collections_counted;
         self.counters.collections_counted = self.counters.collections;
     }
+}
 
-    #[cold]
-    fn stack_full(&self) -> Halt {
-        Reason::Limit(LimitReached::Depth(self.frames.stack_max / WORDS_PER_FRAME)).into()
+impl Machine {
+    /// What a slot holds, bindings followed.
+    #[inline]
+    fn read(&self, slot: Slot) -> Ref {
+        let value = self.frames.slot(slot);
+        if value.tag() == tag::VARIABLE { self.values.heap.walk(value) } else { value }
+    }
+
+    /// The slots of the frame at hand.
+    #[inline]
+    fn slots(&mut self) -> Slots<'_> {
+        Slots { frames: &mut self.frames, values: &mut self.values, notes: self.types.notes }
+    }
+
+    /// Binds a variable.
+    #[inline]
+    fn bind(&mut self, variable: Ref, value: Ref) {
+        self.choices.bindings.bind(&mut self.values, variable, value);
+    }
+
+    /// Undoes bindings.
+    #[inline]
+    fn undo_to(&mut self, length: usize) {
+        self.choices.bindings.undo_to(&mut self.values, length);
+    }
+
+    /// Makes two values equal, if that can be.
+    fn unify(&mut self, left: Ref, right: Ref) -> Result<Unified, Halt> {
+        self.choices.bindings.unify(&mut self.values, self.types.notes, left, right)
+    }
+
+    /// A value with everything bound in it put in.
+    fn resolve(&mut self, value: Ref) -> Result<Ref, Halt> {
+        self.choices.bindings.resolve(&mut self.values, self.types.notes, value)
+    }
+
+    /// What a value evaluates to, if that is plain to see.
+    #[inline(always)]
+    fn normal(&self, value: Ref, type_id: TypeId) -> Option<Ref> {
+        self.types.own_result(&self.values, value, type_id)
+    }
+
+    /// The call of a function on the arguments of the frame at hand.
+    fn call_of(&mut self, function: u32) -> Result<Ref, Halt> {
+        Ok(call_of(&self.code, &self.frames, &mut self.values, function)?)
+    }
+
+    fn tuple_of(&mut self, length: usize) -> Result<Ref, Halt> {
+        let children: Vec<Ref> = (0..length).map(|index| self.read(CHILDREN + index as Slot)).collect();
+        Ok(self.values.heap.expression(&mut self.values.region, &children)?)
+    }
+
+    /// A child of the expression at hand, as it is written.
+    fn original_child(&self, index: usize) -> Ref {
+        let expression = self.frames.slot(EXPRESSION);
+        self.values.heap.walk(self.values.heap.child(expression, index))
+    }
+
+    /// An expression that came to itself: marked, or noted if it holds variables.
+    fn evaluated(&mut self, call: Ref) -> Ref {
+        self.values.evaluated(call, self.types.notes, self.code.looked_at_max())
+    }
+
+    /// Builds what a template says.
+    fn build(&mut self, template: u32) -> Result<Ref, Halt> {
+        Ok(self.code.build(&self.frames, &mut self.values, &mut self.rooms.scratch, template)?)
+    }
+
+    /// What is looked at to find out whether a call came to itself.
+    #[inline]
+    fn unchanged_calls(&mut self) -> UnchangedCalls<'_> {
+        UnchangedCalls {
+            code: &self.code,
+            frames: &mut self.frames,
+            values: &mut self.values,
+            trying: &self.choices.trying,
+            notes: self.types.notes,
+            scratch: &mut self.rooms.scratch,
+            compared: &mut self.counters.compared,
+        }
     }
 }
 
@@ -326,6 +402,19 @@ impl<'r> Running<'r> {
         TypeChecker::new(&mut self.m.types, &mut self.m.values, &self.space, self.session.program.variables())
     }
 
+    /// The limits of the evaluation.
+    #[inline]
+    fn limits(&mut self) -> Limits<'_> {
+        Limits {
+            counters: &mut self.m.counters,
+            frames: &mut self.m.frames,
+            values: &mut self.m.values,
+            watch: &mut self.watch,
+            session: self.session,
+            collect_from: self.evaluator.collect_from.get(),
+        }
+    }
+
     /// Questions about the types of functions that their rules answer.
     fn function_types(&mut self) -> FunctionTypes<'_> {
         FunctionTypes::new(self)
@@ -334,14 +423,14 @@ impl<'r> Running<'r> {
     /// Makes the machine ready for an evaluation, as limits and rules are now.
     fn prepare(&mut self) {
         self.m.reset();
-        self.set_collect_from();
+        self.limits().set_collect_from();
         self.m.frames.stack_max = self.session.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
         self.m.frames.stack.truncate(self.m.frames.stack_max);
         self.m.values.ceiling = Ceiling::of(&self.session.limits, &self.session.form_steps);
-        self.limit_heap();
+        self.limits().limit_heap();
         if self.m.code.watched.first().is_none_or(|watched| !watched.is_same(&self.space)) {
             let space = self.space.clone();
-            self.m.watch(&space);
+            self.m.code.watch(&space);
             self.m.next_version(true);
         }
         self.m.values.begin_marking();
@@ -350,8 +439,8 @@ impl<'r> Running<'r> {
         if self.m.types.are_many() {
             self.m.next_version(true);
         }
-        self.forget_forms();
-        self.give_fuel();
+        self.m.code.forget_forms();
+        self.limits().give_fuel();
         self.m.frames.stack[..HEADER].copy_from_slice(&[ANSWER, 0, 0, 0]);
     }
 
@@ -368,7 +457,7 @@ impl<'r> Running<'r> {
 
     /// Lays out the evaluation of an atom above the first frame.
     fn begin(&mut self, atom: &Atom) -> Result<(), Halt> {
-        self.m.ensure(64)?;
+        self.m.frames.ensure(64)?;
         match self.compile_form(atom)? {
             Some(pc) => {
                 self.m.frames.pc = pc;
@@ -387,7 +476,7 @@ impl<'r> Running<'r> {
     }
 
     fn finish(&mut self, halt: Halt) -> Answer {
-        self.take_changed_states();
+        self.m.choices.take_changed_states(&mut self.evaluator.changed_states.borrow_mut(), &mut self.outer);
         let (mut limit, mut stop) = (None, None);
         match *halt.0 {
             Reason::Complete => {}
@@ -403,16 +492,19 @@ impl<'r> Running<'r> {
             Reason::Gather => unreachable!("the machine goes on from there"),
         }
         if limit.is_some() {
-            self.add_results_so_far();
+            add_results_so_far(&mut self.results, &mut self.m.choices, &mut self.m.values);
         }
-        self.settle_fuel();
+        self.limits().settle_fuel();
         let steps = self.m.counters.calls + self.m.counters.steps;
-        let (results, is_cut) = self.results_leave(limit.is_some_and(LimitReached::is_of_memory));
+        let (results, is_cut) = {
+            let has_room = !limit.is_some_and(LimitReached::is_of_memory) && self.limits().has_room_to_collect();
+            results_leave(&mut self.m, &mut self.results, (self.session, self.evaluator), has_room)
+        };
         if is_cut && limit.is_none() {
             limit = self.session.limits.heap_bytes_max.map(|most| LimitReached::Heap(most as u64));
         }
         let answer = Answer { results, limit, stop, steps, depth_max: self.m.counters.depth_max };
-        self.end_remembering();
+        self.tabling().end_remembering();
         self.m.count(&mut self.session.statistics);
         answer
     }

@@ -58,7 +58,7 @@ impl Running<'_> {
     #[inline]
     pub(super) fn construct_nested(&mut self, data: u32, dst: Slot, then: Pc) -> Result<(), Halt> {
         if let Some(made) = self.nested(data)? {
-            self.m.set_slot(dst, made);
+            self.m.frames.set_slot(dst, made);
             self.m.frames.pc = then;
         }
         Ok(())

@@ -6,74 +6,57 @@
 //!    tried. What is evaluated without code compares its children with what they were.
 //! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound. What a call
 //!    itself has bound before it was said to stand for itself is put in first.
-//! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function`.
+//! 4. The body of a rule may be a variable that stands for `NotReducible` or a `function` (`reducts.rs`).
 
+use super::Halt;
 use super::code::{
-    ArgumentOrigin, CHANGED, Group, HEADER, Instruction, Kind, NO_FUNCTION, Origin, Pc, REDUCE, Slot, Template, TypeId,
-    UNCHANGED,
+    ArgumentOrigin, CHANGED, Code, Group, HEADER, Instruction, NO_FUNCTION, Origin, Pc, Slot, UNCHANGED,
 };
-use super::evaluate::CHILDREN;
+use super::control::choices::Trying;
+use super::control::frames::Frames;
+use super::notes::Notes;
+use super::tuple_frame::{CHILDREN, EXPRESSION};
 use super::values::Values;
-use super::words::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE, plain};
-use super::{Halt, Machine, Running};
-use crate::interpreter::Task;
-use crate::machine::choices::Destination;
-use region::{Ref, tag};
+use super::words::{FALSE, FOREIGN, TERM, TRUE, plain};
+use region::{Full, Ref, tag};
 use space::{Met, SharedTerms};
 
-/// How many values are looked at to find out whether a value is ground, or what it was, where rules do not change.
-const LOOKED_AT_MAX: usize = 48;
-
-/// How many pairs are remembered that were found to be the same.
-const REMEMBERED: usize = 64;
-
-/// Evaluated expressions that were found to be the same as interned ones. What is nested deep comes to itself level by level, and
-/// each level is compared with what it was: what lies inside it was compared just before.
-///
-/// What is marked is ground and never written again, so this holds until the heap gives memory back.
-pub(super) struct SameTerms {
-    pairs: [(Ref, Ref); REMEMBERED],
-    /// Whether nothing of that holds any more.
-    is_over: bool,
+/// What is looked at to find out whether a call came to itself.
+pub(super) struct UnchangedCalls<'a> {
+    pub(super) code: &'a Code,
+    pub(super) frames: &'a mut Frames,
+    pub(super) values: &'a mut Values,
+    pub(super) trying: &'a Trying,
+    pub(super) notes: Notes,
+    pub(super) scratch: &'a mut Vec<Ref>,
+    /// How many parts were compared.
+    pub(super) compared: &'a mut u64,
 }
 
-impl SameTerms {
-    pub(super) fn new() -> Self {
-        Self { pairs: [(EMPTY, EMPTY); REMEMBERED], is_over: false }
-    }
-
-    fn holds(&self, left: Ref, right: Ref) -> bool {
-        !self.is_over && self.pairs[Self::place(left)] == (left, plain(right))
-    }
-
-    fn note(&mut self, left: Ref, right: Ref) {
-        if left.tag() != tag::MARKED || right.tag() != TERM {
-            return;
-        }
-        if self.is_over {
-            *self = Self::new();
-        }
-        self.pairs[Self::place(left)] = (left, plain(right));
-    }
-
-    /// To be called when memory of the heap is given back: something else may lie there soon.
+impl UnchangedCalls<'_> {
+    /// What a slot holds, bindings followed.
     #[inline]
-    pub(super) fn forget(&mut self) {
-        self.is_over = true;
+    fn read(&self, slot: Slot) -> Ref {
+        let value = self.frames.slot(slot);
+        if value.tag() == tag::VARIABLE { self.values.heap.walk(value) } else { value }
     }
 
-    /// Expressions take a cell at least.
-    fn place(left: Ref) -> usize {
-        left.payload() as usize % REMEMBERED
+    /// A child of the expression at hand, as it is written.
+    fn original_child(&self, index: usize) -> Ref {
+        let expression = self.frames.slot(EXPRESSION);
+        self.values.heap.walk(self.values.heap.child(expression, index))
     }
-}
 
-impl Running<'_> {
+    /// Whether two values are equal; `false` where `budget` children are not enough to tell.
+    fn are_same(&mut self, left: Ref, right: Ref, budget: &mut usize) -> Result<bool, Full> {
+        are_same(self.values, self.compared, (left, right), budget)
+    }
+
     /// Whether the children of the tuple at hand came to themselves, as a place that a call is made from.
     pub(super) fn how_children_came(&mut self, length: usize) -> Result<Pc, Halt> {
-        let mut budget = self.m.looked_at_max();
+        let mut budget = self.code.looked_at_max();
         for index in 0..length {
-            let (result, child) = (self.m.read(CHILDREN + index as Slot), self.original_child(index));
+            let (result, child) = (self.read(CHILDREN + index as Slot), self.original_child(index));
             if !self.are_same(result, child, &mut budget)? {
                 return Ok(CHANGED);
             }
@@ -81,76 +64,42 @@ impl Running<'_> {
         Ok(UNCHANGED)
     }
 
-    /// Whether two values are equal, variables being equal to themselves only; `false` where `budget` children are not enough
-    /// to tell.
-    pub(super) fn are_same(&mut self, left: Ref, right: Ref, budget: &mut usize) -> Result<bool, Halt> {
-        let values = &mut self.m.values;
-        let (left, right) = (values.heap.walk(left), values.heap.walk(right));
-        if let Some(are_same) = values.are_plainly_same(left, right) {
-            return Ok(are_same);
-        }
-        let terms = SharedTerms::clone(&values.terms);
-        let terms = terms.read().expect("no panic while terms are locked");
-        let whole = (left, right);
-        let (mut pairs, mut met) = (vec![whole], Met::of_fast_walk());
-        while let Some((left, right)) = pairs.pop() {
-            let (left, right) = (values.heap.walk(left), values.heap.walk(right));
-            match values.are_plainly_same(left, right) {
-                Some(true) => continue,
-                Some(false) => return Ok(false),
-                None if self.m.rooms.found_same.holds(left, right) || !met.is_new((left, right)) => continue,
-                None => {}
-            }
-            self.m.counters.compared += 1;
-            let length = values.width(left, &terms);
-            if length != values.width(right, &terms) || length > *budget {
-                return Ok(false);
-            }
-            *budget -= length;
-            for index in 0..length {
-                pairs.push((values.part(left, index, &terms)?, values.part(right, index, &terms)?));
-            }
-        }
-        self.m.rooms.found_same.note(whole.0, whole.1);
-        Ok(true)
-    }
-
     /// Whether a call that was made before a place has the arguments that were written there.
     pub(super) fn is_call_unchanged(&mut self, call: Ref, from: Pc) -> Result<bool, Halt> {
-        match self.m.code.origin(from) {
-            Origin::Unchanged => return Ok(!self.m.values.is_changed(call)),
+        match self.code.origin(from) {
+            Origin::Unchanged => return Ok(!self.values.is_changed(call)),
             Origin::Changed => return Ok(false),
             Origin::Uncertain => {}
         }
-        let Some(ArgumentOrigin { index, head, template }) = self.m.code.maybes.get(&from).copied() else {
+        let Some(ArgumentOrigin { index, head, template }) = self.code.maybes.get(&from).copied() else {
             return Ok(false);
         };
-        let argument = self.m.values.heap.walk(self.m.values.heap.child(call, index + 1));
-        if !self.m.may_begin_with(argument, head) {
+        let argument = self.values.heap.walk(self.values.heap.child(call, index + 1));
+        if !may_begin_with(self.values, argument, head) {
             return Ok(false);
         }
-        let callee = self.m.frames.base;
-        self.m.frames.base = self.m.frames.stack[callee + 1] as usize;
-        let written = self.build(template);
-        self.m.frames.base = callee;
-        self.are_same(call, written?, &mut self.m.looked_at_max())
+        let callee = self.frames.base;
+        self.frames.base = self.frames.stack[callee + 1] as usize;
+        let written = self.code.build(self.frames, self.values, self.scratch, template);
+        self.frames.base = callee;
+        Ok(self.are_same(call, written?, &mut self.code.looked_at_max())?)
     }
 
     /// Marks data as evaluated if it is what is written.
     pub(super) fn mark_normal_form(&mut self, slot: Slot) -> Result<(), Halt> {
-        let value = self.m.read(slot);
+        let value = self.read(slot);
         if !value.is_expression() || value.tag() == tag::MARKED {
             return Ok(());
         }
-        let children = self.m.values.heap.children(value);
+        let children = self.values.heap.children(value);
         let argument = self.written_here().and_then(|written| children.get(written.index + 1)).copied();
         if self.may_be_written(argument)
             && let Some(ArgumentOrigin { template, .. }) = self.written_here()
         {
-            let written = self.build(template)?;
-            if self.are_same(value, written, &mut self.m.looked_at_max())? {
-                let marked = self.m.evaluated(value);
-                self.m.set_slot(slot, marked);
+            let written = self.code.build(self.frames, self.values, self.scratch, template)?;
+            if self.are_same(value, written, &mut self.code.looked_at_max())? {
+                let marked = self.values.evaluated(value, self.notes, self.code.looked_at_max());
+                self.frames.set_slot(slot, marked);
             }
         }
         Ok(())
@@ -158,39 +107,39 @@ impl Running<'_> {
 
     /// Notes whether the call whose rule has matched came to itself.
     pub(super) fn note_unchanged_call(&mut self, function: u32, dst: Slot) -> Result<(), Halt> {
-        let call = self.call_of(function)?;
+        let call = call_of(self.code, self.frames, self.values, function)?;
         let came = self.is_call_unchanged(call, self.called_from(function))?;
-        self.m.set_slot(dst, if came { TRUE } else { FALSE });
+        self.frames.set_slot(dst, if came { TRUE } else { FALSE });
         Ok(())
     }
 
     /// Goes elsewhere unless the arguments of a call are what is written.
     pub(super) fn guard_unchanged(&mut self, at: Slot, or: Pc) -> Result<(), Halt> {
         let Some(ArgumentOrigin { index, template, .. }) = self.written_here() else { unreachable!("it was noted") };
-        let argument = |m: &Machine, index: usize| m.read(at + (HEADER + index) as Slot);
-        let mut is_same = self.may_be_written(Some(argument(&self.m, index)));
+        let argument = |calls: &Self, index: usize| calls.read(at + (HEADER + index) as Slot);
+        let mut is_same = self.may_be_written(Some(argument(self, index)));
         if is_same {
-            let written = self.build(template)?;
-            for place in 1..self.m.values.heap.length(written) {
-                let (value, child) = (argument(&self.m, place - 1), self.m.values.heap.child(written, place));
-                is_same = is_same && self.are_same(value, child, &mut self.m.looked_at_max())?;
+            let written = self.code.build(self.frames, self.values, self.scratch, template)?;
+            for place in 1..self.values.heap.length(written) {
+                let (value, child) = (argument(self, place - 1), self.values.heap.child(written, place));
+                is_same = is_same && self.are_same(value, child, &mut self.code.looked_at_max())?;
             }
         }
         if !is_same {
-            self.m.frames.pc = or;
+            self.frames.pc = or;
         }
         Ok(())
     }
 
     /// What was noted of what the instruction at hand looks at.
     fn written_here(&self) -> Option<ArgumentOrigin> {
-        self.m.code.maybes.get(&self.m.frames.pc).copied()
+        self.code.maybes.get(&self.frames.pc).copied()
     }
 
     /// Whether the first argument that is a call may have come to itself.
     fn may_be_written(&self, argument: Option<Ref>) -> bool {
         let Some((argument, ArgumentOrigin { head, .. })) = argument.zip(self.written_here()) else { return false };
-        self.m.may_begin_with(self.m.values.heap.walk(argument), head)
+        may_begin_with(self.values, self.values.heap.walk(argument), head)
     }
 
     /// Whether a function is left whose call has the arguments that were written.
@@ -198,9 +147,9 @@ impl Running<'_> {
         if function == NO_FUNCTION {
             return Ok(true);
         }
-        let returns_to = self.m.frames.stack[self.m.frames.base];
-        let place = self.m.return_point(returns_to).pc;
-        let called = (place as usize).checked_sub(1).map(|before| self.m.code.instructions[before]);
+        let returns_to = self.frames.stack[self.frames.base];
+        let place = self.code.return_point(returns_to).pc;
+        let called = (place as usize).checked_sub(1).map(|before| self.code.instructions[before]);
         match called {
             Some(
                 Instruction::Call { function: called, return_point, .. }
@@ -210,170 +159,83 @@ impl Running<'_> {
         }
     }
 
-    /// The call of a function stands for itself because a rule says so.
-    pub(super) fn give_unreduced_by_rule(&mut self, function: u32) -> Result<(), Halt> {
-        if self.m.code.functions[function as usize].type_id == REDUCE {
-            return self.give(NOT_REDUCIBLE);
-        }
-        let call = self.call_of(function)?;
-        let call = self.resolve(call)?;
-        // Where there are other rules, it comes to what they say as well if it is evaluated again.
-        let is_only = match self.m.code.functions[function as usize].kind {
-            Kind::Rule(_) => true,
-            _ => self.group_tried(function).is_some_and(|group| group.rules.len() == 1 && !group.has_others),
-        };
-        if is_only {
-            self.types().note_made(call);
-        }
-        self.give_as_called(call, self.called_from(function))
-    }
-
     /// The group whose rules are being tried, if they are those of a function.
-    fn group_tried(&self, function: u32) -> Option<&Group> {
-        self.m.code.groups.get(self.m.choices.trying.group as usize).filter(|group| group.function == function)
+    pub(super) fn group_tried(&self, function: u32) -> Option<&Group> {
+        self.code.groups.get(self.trying.group as usize).filter(|group| group.function == function)
     }
 
     /// The place behind which a function was called whose rule has matched.
-    fn called_from(&self, function: u32) -> Pc {
-        if self.group_tried(function).is_some() { self.m.choices.trying.from } else { CHANGED }
-    }
-
-    /// A call that stands for itself because something has answered so: with what that has bound it counts as evaluated.
-    pub(super) fn standing(&mut self, call: Ref) -> Result<Ref, Halt> {
-        let call = self.resolve(call)?;
-        Ok(self.m.evaluated(call))
-    }
-
-    /// What a rule says whose body is a variable.
-    pub(super) fn give_body(&mut self, slot: Slot, type_id: TypeId, function: u32) -> Result<(), Halt> {
-        let value = self.m.read(slot);
-        if value == NOT_REDUCIBLE {
-            return self.give_unreduced_by_rule(function);
-        }
-        if self.is_code(value, true)? {
-            let call = self.call_of(function)?;
-            let is_same = self.is_call_unchanged(call, self.called_from(function))?;
-            return self.enter_code(call, value, (type_id, is_same), Destination::Frame);
-        }
-        match self.normal(value, type_id) {
-            Some(normal) => self.give(normal),
-            None if self.m.is_error(value) => self.give(value),
-            None if type_id == self.m.types.atom_type => self.give(value),
-            None => self.evaluate_here(value, type_id),
-        }
-    }
-
-    /// An answer of a form that is `NotReducible`, code, or an error.
-    pub(super) fn check_reduct(
-        &mut self,
-        slot: Slot,
-        call: Option<Template>,
-        type_id: TypeId,
-        return_point: u32,
-    ) -> Result<(), Halt> {
-        let value = self.m.read(slot);
-        if self.m.is_error(value) {
-            return self.resume(return_point, value.unmarked());
-        }
-        let Some(call) = call else { return self.fail() };
-        let call = self.build(call.get())?;
-        if value == NOT_REDUCIBLE {
-            let call = self.standing(call)?;
-            return self.resume(return_point, call);
-        }
-        self.enter_code(call, value, (type_id, true), Destination::ReturnPoint(return_point))
-    }
-
-    /// Lets a call enter the code that it was reduced to; with its type, and whether it is what was to be evaluated.
-    fn enter_code(
-        &mut self,
-        call: Ref,
-        code: Ref,
-        (type_id, is_same): (TypeId, bool),
-        to: Destination,
-    ) -> Result<(), Halt> {
-        let both = self.m.values.heap.expression(&mut self.m.values.region, &[call, code])?;
-        let type_atom = self.types().type_atom(type_id);
-        self.interpret(both, to, |both| {
-            let both = both.children().expect("it is a pair");
-            Task::Code { call: both[0].clone(), code: both[1].clone(), type_atom, changed: !is_same }
-        })
-    }
-
-    /// An unbound variable that a rule has made becomes one of the form.
-    pub(super) fn name_variable(&mut self, slot: Slot, index: u32) -> Result<(), Halt> {
-        let value = self.m.read(slot);
-        if value.tag() == tag::VARIABLE && !self.m.values.is_written(value) {
-            let named = self.m.values.make_form_variable(index)?;
-            self.m.bind(value, named);
-        }
-        Ok(())
+    pub(super) fn called_from(&self, function: u32) -> Pc {
+        if self.group_tried(function).is_some() { self.trying.from } else { CHANGED }
     }
 }
 
-impl Values {
-    /// Whether two values are equal, unless both are expressions that have to be looked into.
-    fn are_plainly_same(&self, left: Ref, right: Ref) -> Option<bool> {
-        if plain(left) == plain(right) {
-            return Some(true);
-        }
-        let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
-        match (compound(left), compound(right)) {
-            (true, true) => None,
-            (false, false) => Some(self.equal_leaves(left, right)),
-            _ => Some(false),
-        }
-    }
+/// Whether a value may be a call with this head.
+fn may_begin_with(values: &Values, value: Ref, head: Option<Ref>) -> bool {
+    let Some(head) = head else { return true };
+    let first = if value.is_expression() { values.heap.children(value).first() } else { None };
+    first.is_some_and(|&first| first == head || first.tag() == FOREIGN && head.tag() == FOREIGN)
 }
 
-impl Machine {
-    /// Whether a value may be a call with this head.
-    fn may_begin_with(&self, value: Ref, head: Option<Ref>) -> bool {
-        let Some(head) = head else { return true };
-        let first = if value.is_expression() { self.values.heap.children(value).first() } else { None };
-        first.is_some_and(|&first| first == head || first.tag() == FOREIGN && head.tag() == FOREIGN)
-    }
+/// The call of a function on the arguments of the frame at hand.
+pub(super) fn call_of(code: &Code, frames: &Frames, values: &mut Values, function: u32) -> Result<Ref, Full> {
+    let (head, count) = {
+        let found = &code.functions[function as usize];
+        (found.head, found.arguments)
+    };
+    let mut children = Vec::with_capacity(usize::from(count) + 1);
+    children.push(head);
+    children.extend((0..count).map(|slot| values.heap.walk(frames.slot(slot))));
+    values.heap.expression(&mut values.region, &children)
+}
 
-    /// How many values are looked at.
-    fn looked_at_max(&self) -> usize {
-        if self.code.is_exact { usize::MAX } else { LOOKED_AT_MAX }
+/// Whether two values are equal, variables being equal to themselves only; `false` where `budget` children are not enough
+/// to tell.
+pub(super) fn are_same(
+    values: &mut Values,
+    compared: &mut u64,
+    (left, right): (Ref, Ref),
+    budget: &mut usize,
+) -> Result<bool, Full> {
+    let (left, right) = (values.heap.walk(left), values.heap.walk(right));
+    if let Some(are_same) = are_plainly_same(values, left, right) {
+        return Ok(are_same);
     }
-
-    /// An expression that came to itself: marked, or noted if it holds variables.
-    pub(super) fn evaluated(&mut self, call: Ref) -> Ref {
-        if self.types.notes.hold(self.values.heap.note(call)) {
-            return call.marked();
+    let terms = SharedTerms::clone(&values.terms);
+    let terms = terms.read().expect("no panic while terms are locked");
+    let whole = (left, right);
+    let (mut pairs, mut met) = (vec![whole], Met::of_fast_walk());
+    while let Some((left, right)) = pairs.pop() {
+        let (left, right) = (values.heap.walk(left), values.heap.walk(right));
+        match are_plainly_same(values, left, right) {
+            Some(true) => continue,
+            Some(false) => return Ok(false),
+            None if values.found_same.holds(left, right) || !met.is_new((left, right)) => continue,
+            None => {}
         }
-        match self.is_ground_or_open(call) {
-            Some(true) => call.marked(),
-            Some(false) => {
-                self.values.heap.set_note(call, EVALUATED_OPEN);
-                call
-            }
-            None => call,
+        *compared += 1;
+        let length = values.width(left, &terms);
+        if length != values.width(right, &terms) || length > *budget {
+            return Ok(false);
+        }
+        *budget -= length;
+        for index in 0..length {
+            pairs.push((values.part(left, index, &terms)?, values.part(right, index, &terms)?));
         }
     }
+    values.found_same.note(whole.0, whole.1);
+    Ok(true)
+}
 
-    /// Whether an expression is ground; `None` if it holds bound variables or is large.
-    fn is_ground_or_open(&self, call: Ref) -> Option<bool> {
-        let (mut work, mut budget, mut is_ground) = (vec![call], self.looked_at_max(), true);
-        while let Some(expression) = work.pop() {
-            for &child in self.values.heap.children(expression) {
-                match child.tag() {
-                    tag::VARIABLE if self.values.heap.binding(child).is_some() => return None,
-                    tag::VARIABLE => is_ground = false,
-                    tag::EXPRESSION if !self.types.notes.hold(self.values.heap.note(child)) => {
-                        match self.values.open_data.of(child) {
-                            Some(has_variables) => is_ground &= !has_variables,
-                            None => work.push(child),
-                        }
-                    }
-                    _ => {}
-                }
-                budget = budget.checked_sub(1)?;
-            }
-        }
-        self.values.open_data.note(call, !is_ground);
-        Some(is_ground)
+/// Whether two values are equal, unless both are expressions that have to be looked into.
+fn are_plainly_same(values: &Values, left: Ref, right: Ref) -> Option<bool> {
+    if plain(left) == plain(right) {
+        return Some(true);
+    }
+    let compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+    match (compound(left), compound(right)) {
+        (true, true) => None,
+        (false, false) => Some(values.equal_leaves(left, right)),
+        _ => Some(false),
     }
 }

@@ -53,7 +53,7 @@ impl Running<'_> {
             }
             let look = {
                 let terms = shared.read().expect("no panic while terms are locked");
-                self.m.values.look_into(term, &terms, work)
+                look_into(&mut self.m.values, term, &terms, work)
             };
             let is_normal = match look {
                 Look::Known(known) => known,
@@ -71,7 +71,7 @@ impl Running<'_> {
         Ok(match self.makes(head, count)? {
             Makes::Data => true,
             Makes::TypedData { raw } => {
-                !self.m.values.has_compound(term, raw)
+                !has_compound(&self.m.values, term, raw)
                     && self.types().scheme_of(Ref::new(TERM, term.number())).is_some()
             }
             Makes::Other => false,
@@ -111,52 +111,50 @@ fn raw_arguments(kind: &HeadKind) -> u32 {
     }
 }
 
-impl Values {
-    /// Whether one of the arguments of a term that have a bit is a compound.
-    fn has_compound(&self, term: Term, bits: u32) -> bool {
-        let terms = self.terms.read().expect("no panic while terms are locked");
-        let arguments = terms.children(term).and_then(<[Term]>::split_first).map_or(&[][..], |(_, rest)| rest);
-        let is_compound = |child: Term| terms.children(child).is_some_and(|inside| !inside.is_empty());
-        arguments.iter().enumerate().any(|(place, &child)| bits >> place & 1 == 1 && is_compound(child))
-    }
+/// Whether one of the arguments of a term that have a bit is a compound.
+fn has_compound(values: &Values, term: Term, bits: u32) -> bool {
+    let terms = values.terms.read().expect("no panic while terms are locked");
+    let arguments = terms.children(term).and_then(<[Term]>::split_first).map_or(&[][..], |(_, rest)| rest);
+    let is_compound = |child: Term| terms.children(child).is_some_and(|inside| !inside.is_empty());
+    arguments.iter().enumerate().any(|(place, &child)| bits >> place & 1 == 1 && is_compound(child))
+}
 
-    /// Looks at the children of a term; those that are not known yet are added to the work.
-    fn look_into(&mut self, term: Term, terms: &Terms, work: &mut Vec<Term>) -> Look {
-        let children = terms.children(term).expect("only compounds are kept as terms");
-        let before = work.len();
-        for &child in children {
-            let is_normal = match terms.children(child) {
-                Some(inside) if !inside.is_empty() => self.normal.knows(child),
-                _ => Some(self.is_normal_leaf(child, terms)),
-            };
-            match is_normal {
-                Some(true) => {}
-                Some(false) => {
-                    work.truncate(before);
-                    return Look::Known(false);
-                }
-                None => work.push(child),
+/// Looks at the children of a term; those that are not known yet are added to the work.
+fn look_into(values: &mut Values, term: Term, terms: &Terms, work: &mut Vec<Term>) -> Look {
+    let children = terms.children(term).expect("only compounds are kept as terms");
+    let before = work.len();
+    for &child in children {
+        let is_normal = match terms.children(child) {
+            Some(inside) if !inside.is_empty() => values.normal.knows(child),
+            _ => Some(is_normal_leaf(values, child, terms)),
+        };
+        match is_normal {
+            Some(true) => {}
+            Some(false) => {
+                work.truncate(before);
+                return Look::Known(false);
             }
-        }
-        if work.len() > before {
-            return Look::Later;
-        }
-        match self.term(children[0], terms) {
-            Ok(head) => Look::Head(head, children.len() - 1),
-            // There is no room for a number: nothing goes on from here.
-            Err(_) => Look::Known(false),
+            None => work.push(child),
         }
     }
+    if work.len() > before {
+        return Look::Later;
+    }
+    match values.term(children[0], terms) {
+        Ok(head) => Look::Head(head, children.len() - 1),
+        // There is no room for a number: nothing goes on from here.
+        Err(_) => Look::Known(false),
+    }
+}
 
-    /// Whether a leaf is in normal form as a child of data.
-    fn is_normal_leaf(&self, leaf: Term, terms: &Terms) -> bool {
-        match self.known_term(leaf) {
-            Some(known) => known != EMPTY && known != ERROR,
-            None => match terms.atom(leaf) {
-                Atom::Symbol(symbol) => ![names::EMPTY, names::ERROR].contains(&symbol.as_str()),
-                _ => true,
-            },
-        }
+/// Whether a leaf is in normal form as a child of data.
+fn is_normal_leaf(values: &Values, leaf: Term, terms: &Terms) -> bool {
+    match values.known_term(leaf) {
+        Some(known) => known != EMPTY && known != ERROR,
+        None => match terms.atom(leaf) {
+            Atom::Symbol(symbol) => ![names::EMPTY, names::ERROR].contains(&symbol.as_str()),
+            _ => true,
+        },
     }
 }
 

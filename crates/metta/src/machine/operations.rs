@@ -3,17 +3,16 @@
 //! What such a call comes to is evaluated with the type that its results are expected to be of, one result after the other:
 //! a choice for those that are left goes on at an *answer return point*, of which there is one for each type.
 
-use super::choices::Destination;
 use super::code::{Code, ESCAPE, HEADER, Instruction, ReturnPoint, TypeId};
-use super::collected::CollectedResults;
-use super::evaluate::SHAPE;
+use super::control::choices::Destination;
+use super::control::collected::CollectedResults;
+use super::handover::{as_evaluated, with_bound};
+use super::tuple_frame::SHAPE;
 use super::values::Scope;
-use super::words::FOREIGN;
-use super::{Halt, Machine, Reason, Running, native};
-use crate::instructions;
+use super::{Halt, Reason, Running};
 use crate::interpreter::Task;
-use crate::names;
-use crate::operation::{Operation, Outcome};
+use crate::operation::Outcome;
+use crate::{instructions, names};
 use region::Ref;
 use space::{Atom, Solution};
 
@@ -81,9 +80,9 @@ impl Running<'_> {
         }
         let mut loaded = CollectedResults::with_capacity(results.len());
         for (solution, atom) in results {
-            loaded.push(self.load_result(solution, &atom, scope)?);
+            loaded.push(self.m.values.load_result(solution, &atom, scope)?);
         }
-        self.collect_soon();
+        self.limits().collect_soon();
         self.go_on_with_answers(loaded, type_id)
     }
 
@@ -111,7 +110,7 @@ impl Running<'_> {
 
     /// Evaluates each of the answers of a call, as results of the frame at hand.
     fn go_on_with_answers(&mut self, answers: CollectedResults, type_id: TypeId) -> Result<(), Halt> {
-        self.m.own_frame(SLOTS)?;
+        self.m.frames.own(SLOTS)?;
         let is_raw = type_id == self.m.types.atom_type;
         let return_point = self.m.code.answer_return_point(type_id, is_raw);
         self.deliver_all(answers, Destination::ReturnPoint(return_point))
@@ -129,28 +128,22 @@ impl Running<'_> {
         let mut loaded = CollectedResults::with_capacity(answers.len());
         for (solution, atom) in answers {
             if atom.is_symbol(names::NOT_REDUCIBLE) {
-                let call = native::as_evaluated(call, &solution);
-                loaded.push(self.load_result(solution, &call, scope)?);
+                let call = as_evaluated(call, &solution);
+                loaded.push(self.m.values.load_result(solution, &call, scope)?);
             } else if instructions::is_function(&atom) {
                 self.run_function(call, (solution, atom), scope, &mut loaded)?;
             } else if names::is_empty_or_error(&atom) {
-                loaded.push(self.load_result(solution, &atom, scope)?);
+                loaded.push(self.m.values.load_result(solution, &atom, scope)?);
             } else {
-                let atom = native::with_bound(&atom, &solution);
+                let atom = with_bound(&atom, &solution);
                 let type_atom = self.types().type_atom(type_id);
                 let found = self.hand_over(Task::Metta(atom, type_atom), None)?;
                 for (mut further, atom) in self.accept_found(found)? {
                     further.extend(solution.iter().cloned());
-                    loaded.push(self.load_result(further, &atom, scope)?);
+                    loaded.push(self.m.values.load_result(further, &atom, scope)?);
                 }
             }
         }
         self.deliver_all(loaded, Destination::Frame)
-    }
-}
-
-impl Machine {
-    pub(super) fn is_operation(&self, head: Ref) -> bool {
-        head.tag() == FOREIGN && Operation::of(self.values.foreign_of(head)).is_some()
     }
 }

@@ -8,6 +8,9 @@ use space::Atom;
 /// The most branches of a function that have no code of their own, since no rule names what they are for; if there are more, all are forgotten.
 const BARREN_MAX: usize = 1 << 12;
 
+/// The whole of an argument is looked at if it has no more parts than this.
+pub(super) const PARTS_MAX: usize = 64;
+
 /// How the rules of a function are found.
 pub(super) struct RuleIndex<C> {
     pub(super) nodes: Vec<IndexNode<C>>,
@@ -83,4 +86,18 @@ impl<C: Copy> RuleIndex<C> {
             self.nodes.truncate(1);
         }
     }
+}
+
+/// How many parts an atom has, itself left out, if they are no more than the bound.
+pub(super) fn parts_of(atom: &Atom, most: usize) -> Option<usize> {
+    let (mut work, mut parts) = (vec![atom], 0);
+    while let Some(atom) = work.pop() {
+        let children = atom.children().unwrap_or_default();
+        parts += children.len();
+        if parts > most {
+            return None;
+        }
+        work.extend(children);
+    }
+    Some(parts)
 }

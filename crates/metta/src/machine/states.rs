@@ -3,12 +3,12 @@
 //! A value that is not a leaf, a row or as simple as these goes through the Rust function of the library.
 
 use super::classes::classify_head;
-use super::values::Scope;
+use super::values::{Scope, Values};
 use super::words::{NOT_REDUCIBLE, SYMBOL};
 use super::{Halt, Running};
 use crate::lowering::Lowering;
 use region::Ref;
-use space::{Atom, Grounded};
+use space::{Atom, Grounded, Term};
 
 /// Whether a state may take this content, and a base keep it, without a further look.
 fn is_simple(value: &Atom) -> bool {
@@ -40,11 +40,11 @@ impl Running<'_> {
     /// Gives a state another content.
     pub(super) fn change_state(&mut self, state: Ref, value: Ref, return_point: u32) -> Result<(), Halt> {
         self.act()?;
-        let content = self.simple_atom(value);
+        let content = simple_atom(&self.m.values, value);
         match (self.m.values.state_of(state), content) {
             (Some(found), Some(content)) if !found.is_frozen() => {
                 let found = found.clone();
-                self.m.note_state(&found);
+                self.m.choices.note_state(&found);
                 self.outer.note(&found);
                 found.set(content);
             }
@@ -53,43 +53,39 @@ impl Running<'_> {
         self.resume(return_point, state)
     }
 
-    /// A symbol, number, truth value or text as an atom.
-    fn simple_atom(&self, value: Ref) -> Option<Atom> {
-        match value.tag() {
-            SYMBOL => Some(Atom::Symbol(self.m.values.symbol_of(value).clone())),
-            super::words::FOREIGN => Some(self.m.values.foreign_of(value)).filter(|value| is_simple(value)).cloned(),
-            _ => self.m.values.number_of(value).map(Atom::from),
-        }
-    }
-
     /// Adds an atom to a space.
     pub(super) fn add_atom(&mut self, space: Ref, value: Ref, return_point: u32) -> Result<(), Halt> {
         self.act()?;
-        if !self.add_row(space, value) {
+        if !add_row(&mut self.m.values, &mut self.m.rooms.row, space, value) {
             return self.native_on(Lowering::AddAtom, &[space, value], return_point);
         }
         self.refresh();
         let unit = self.m.values.heap.expression(&mut self.m.values.region, &[])?;
         self.resume(return_point, unit)
     }
+}
 
-    /// Adds an expression that is a row; says whether it was one.
-    fn add_row(&mut self, space: Ref, value: Ref) -> bool {
-        if !value.is_expression() || self.m.values.heap.length(value) == 0 {
-            return false;
-        }
-        let head = self.m.values.heap.walk(self.m.values.heap.child(value, 0));
-        let is_symbol = head.tag() == SYMBOL;
-        let Some(class) = is_symbol.then(|| classify_head(self.m.values.symbol_of(head).as_str())).flatten() else {
-            return false;
-        };
-        let Some(space) = self.m.values.space_of(space).filter(|space| !space.is_frozen()).cloned() else {
-            return false;
-        };
-        let mut row = std::mem::take(&mut self.m.rooms.row);
-        let values = &mut self.m.values;
-        let added = space.add_row(class, &mut row, |terms, row| values.intern_row(value, terms, row).is_some());
-        self.m.rooms.row = row;
-        added
+/// A symbol, number, truth value or text as an atom.
+fn simple_atom(values: &Values, value: Ref) -> Option<Atom> {
+    match value.tag() {
+        SYMBOL => Some(Atom::Symbol(values.symbol_of(value).clone())),
+        super::words::FOREIGN => Some(values.foreign_of(value)).filter(|value| is_simple(value)).cloned(),
+        _ => values.number_of(value).map(Atom::from),
     }
+}
+
+/// Adds an expression that is a row; says whether it was one.
+fn add_row(values: &mut Values, row: &mut Vec<Term>, space: Ref, value: Ref) -> bool {
+    if !value.is_expression() || values.heap.length(value) == 0 {
+        return false;
+    }
+    let head = values.heap.walk(values.heap.child(value, 0));
+    let is_symbol = head.tag() == SYMBOL;
+    let Some(class) = is_symbol.then(|| classify_head(values.symbol_of(head).as_str())).flatten() else {
+        return false;
+    };
+    let Some(space) = values.space_of(space).filter(|space| !space.is_frozen()).cloned() else {
+        return false;
+    };
+    space.add_row(class, row, |terms, row| values.intern_row(value, terms, row).is_some())
 }

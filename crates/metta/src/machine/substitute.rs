@@ -3,8 +3,9 @@
 //! Parts without variables are shared. Where a template is instantiated anew, its other variables become new ones of the same
 //! names.
 
+use super::Halt;
+use super::notes::Notes;
 use super::values::Values;
-use super::{Halt, Running};
 use region::{Full, Ref, tag};
 use rustc_hash::FxHashMap;
 use space::Outcomes;
@@ -39,55 +40,50 @@ impl Replacement<'_> {
     }
 }
 
-impl Running<'_> {
-    /// A template with values in place of variables, all at once; `renames` says whether its other variables become new ones.
-    pub(super) fn substitute(
-        &mut self,
-        template: Ref,
-        variables: &[Ref],
-        values: &[Ref],
-        renames: bool,
-    ) -> Result<Ref, Halt> {
-        let mut replacement = Replacement { variables, values, fresh: renames.then(FxHashMap::default) };
-        let mut open: Vec<OpenTemplate> = Vec::new();
-        let mut known: Outcomes<(), Ref> = Outcomes::default();
-        let mut current = template;
-        loop {
-            let value = self.m.values.heap.walk(current);
-            let mut found = match value.tag() {
-                tag::VARIABLE => Some(replacement.of(value, &mut self.m.values)?),
-                tag::EXPRESSION
-                    if self.m.values.heap.length(value) > 0
-                        && !self.m.types.notes.hold(self.m.values.heap.note(value)) =>
-                {
-                    let again = known.of(value.payload() as usize);
-                    if again.is_none() {
-                        let done = Vec::with_capacity(self.m.values.heap.length(value));
-                        open.push(OpenTemplate { expression: value, done, is_changed: false });
-                    }
-                    again
+/// A template with values in place of variables, all at once; `renames` says whether its other variables become new ones.
+pub(super) fn substitute(
+    values: &mut Values,
+    notes: Notes,
+    template: Ref,
+    (variables, replacements): (&[Ref], &[Ref]),
+    renames: bool,
+) -> Result<Ref, Halt> {
+    let mut replacement = Replacement { variables, values: replacements, fresh: renames.then(FxHashMap::default) };
+    let mut open: Vec<OpenTemplate> = Vec::new();
+    let mut known: Outcomes<(), Ref> = Outcomes::default();
+    let mut current = template;
+    loop {
+        let value = values.heap.walk(current);
+        let mut found = match value.tag() {
+            tag::VARIABLE => Some(replacement.of(value, values)?),
+            tag::EXPRESSION if values.heap.length(value) > 0 && !notes.hold(values.heap.note(value)) => {
+                let again = known.of(value.payload() as usize);
+                if again.is_none() {
+                    let done = Vec::with_capacity(values.heap.length(value));
+                    open.push(OpenTemplate { expression: value, done, is_changed: false });
                 }
-                _ => Some(value),
-            };
-            loop {
-                let Some(top) = open.last_mut() else { return Ok(found.expect("nothing is open")) };
-                if let Some(part) = found.take() {
-                    let before = self.m.values.heap.child(top.expression, top.done.len());
-                    top.is_changed |= part != before;
-                    top.done.push(part);
-                }
-                if top.done.len() < self.m.values.heap.length(top.expression) {
-                    current = self.m.values.heap.child(top.expression, top.done.len());
-                    break;
-                }
-                let OpenTemplate { expression, done, is_changed } = open.pop().expect("it is open");
-                let made = match is_changed {
-                    true => self.m.values.heap.expression(&mut self.m.values.region, &done)?,
-                    false => expression,
-                };
-                known.keep(expression.payload() as usize, &(), &made);
-                found = Some(made);
+                again
             }
+            _ => Some(value),
+        };
+        loop {
+            let Some(top) = open.last_mut() else { return Ok(found.expect("nothing is open")) };
+            if let Some(part) = found.take() {
+                let before = values.heap.child(top.expression, top.done.len());
+                top.is_changed |= part != before;
+                top.done.push(part);
+            }
+            if top.done.len() < values.heap.length(top.expression) {
+                current = values.heap.child(top.expression, top.done.len());
+                break;
+            }
+            let OpenTemplate { expression, done, is_changed } = open.pop().expect("it is open");
+            let made = match is_changed {
+                true => values.heap.expression(&mut values.region, &done)?,
+                false => expression,
+            };
+            known.keep(expression.payload() as usize, &(), &made);
+            found = Some(made);
         }
     }
 }

@@ -3,21 +3,28 @@
 //! Integers of 29 bits and symbols are compared as words. A float equals the integer of its value, as everywhere.
 
 use super::code::TypeId;
+use super::control::collected::CollectedResult;
 use super::float_terms::FloatTerms;
 use super::interned::Interned;
-use super::kept::{self, Kept, Size};
+use super::memory::kept::{self, Kept, Size};
 use super::normal_terms::NormalTerms;
 use super::notes::Notes;
 use super::open_data::OpenData;
+use super::same_terms::SameTerms;
 use super::words::{
-    CHANGED_DATA, EMPTY, ERROR, EVALUATED_OPEN, EVALUATED_TERM, FOREIGN, FUNCTION, INTEGER, NAMED, SYMBOL, TERM,
-    WELL_KNOWN, bytes_of, evaluated_term, is_always_normal, is_evaluated_term, small, term_of, truth, word,
+    CHANGED_DATA, EMPTY, ERROR, EVALUATED_OPEN, EVALUATED_TERM, FALSE, FOREIGN, FUNCTION, INTEGER, NAMED, SYMBOL, TERM,
+    TRUE, WELL_KNOWN, bytes_of, evaluated_term, is_always_normal, is_evaluated_term, is_plain_word, is_small,
+    shape_key, small, term_of, truth, word,
 };
 use super::{Halt, Reason};
+use crate::instructions::is_instruction_name;
 use crate::limits::{FormSteps, Interrupt, LimitReached, Limits};
+use crate::operation::Operation;
 use region::{Full, Heap, Ref, Region, Reserved, Words, memory, tag};
 use rustc_hash::{FxHashMap, FxHasher};
-use space::{Atom, Grounded, Met, Number, Outcomes, SharedState, SharedTerms, Symbol, Term, Variable, VariableSource};
+use space::{
+    Atom, Grounded, Met, Number, Outcomes, SharedState, SharedTerms, Solution, Symbol, Term, Variable, VariableSource,
+};
 use std::hash::{Hash, Hasher};
 
 /// A child of data, looked at.
@@ -60,6 +67,7 @@ pub(super) struct Values {
     pub(super) marks_terms: bool,
     /// Expressions in which no variable is bound.
     pub(super) open_data: OpenData,
+    pub(super) found_same: SameTerms,
     /// What may be taken while references are made atoms.
     pub(super) ceiling: Ceiling,
 }
@@ -299,6 +307,7 @@ impl Values {
             normal: NormalTerms::default(),
             marks_terms: false,
             open_data: OpenData::default(),
+            found_same: SameTerms::new(),
             ceiling: Ceiling::default(),
         };
         for name in WELL_KNOWN {
@@ -884,5 +893,187 @@ fn is_same_constant(kept: &Atom, value: &Grounded) -> bool {
         (Grounded::Number(Number::Int(kept)), Grounded::Number(Number::Int(value))) => kept == value,
         (Grounded::Number(Number::Big(kept)), Grounded::Number(Number::Big(value))) => kept == value,
         _ => false,
+    }
+}
+
+impl Values {
+    /// What the switch looks a value up by; `None` if it may be anything.
+    #[inline]
+    pub(super) fn switch_key(&self, value: Ref) -> Option<u64> {
+        match value.tag() {
+            tag::EXPRESSION | tag::MARKED => {
+                let (length, head) = self.heap.shape(value);
+                (length > 0 && is_plain_word(head)).then(|| shape_key(length as u32, head))
+            }
+            tag::VARIABLE | tag::NUMBER | TERM => None,
+            // What is no truth value may equal another constant.
+            FOREIGN if value != TRUE && value != FALSE => None,
+            _ => Some(u64::from(value.bits())),
+        }
+    }
+
+    /// Whether a value is an instruction, or a `function`.
+    pub(super) fn is_code(&mut self, value: Ref, only_function: bool) -> Result<bool, Halt> {
+        if only_function {
+            return Ok(self.is_function(value));
+        }
+        if !value.is_expression() && value.tag() != TERM {
+            return Ok(false);
+        }
+        let value = self.opened(value)?;
+        let Some(&head) = self.heap.children(value).first() else { return Ok(false) };
+        let head = self.heap.walk(head);
+        Ok(head.tag() == SYMBOL && is_instruction_name(self.symbol_of(head).as_str()))
+    }
+
+    /// A result of the interpreter or of a native function, with what it binds.
+    pub(super) fn load_result(
+        &mut self,
+        solution: Solution,
+        atom: &Atom,
+        scope: &mut Scope,
+    ) -> Result<CollectedResult, Halt> {
+        let mut bound = Vec::new();
+        for (variable, value) in solution {
+            let value = self.load(&value, scope)?;
+            if let Some(&variable) = scope.get(&variable) {
+                bound.push((variable, value));
+            }
+        }
+        Ok(CollectedResult { value: self.load(atom, scope)?, bound })
+    }
+
+    /// The bytes of the heap, and beside it, that something is in.
+    pub(super) fn bytes_live(&self) -> usize {
+        self.heap.bytes_live() + self.beside
+    }
+
+    /// Whether two leaves are equal: numbers by value, states by content.
+    pub(super) fn equal_leaves(&self, left: Ref, right: Ref) -> bool {
+        if left == right {
+            return true;
+        }
+        if is_small(left) && is_small(right) || left.tag() == SYMBOL || right.tag() == SYMBOL {
+            return false;
+        }
+        match (self.number_of(left), self.number_of(right)) {
+            (Some(left), Some(right)) => left == right,
+            (None, None) if left.tag() == FOREIGN && right.tag() == FOREIGN => {
+                self.foreign_of(left) == self.foreign_of(right)
+            }
+            _ => false,
+        }
+    }
+
+    /// The space that a value is.
+    pub(super) fn space_of(&self, value: Ref) -> Option<&space::SharedSpace> {
+        match (value.tag() == FOREIGN).then(|| self.foreign_of(value))? {
+            Atom::Grounded(Grounded::Space(space)) => Some(space),
+            _ => None,
+        }
+    }
+
+    /// Whether a value is an integer that fits no word.
+    pub(super) fn is_big(&self, value: Ref) -> bool {
+        value.tag() == FOREIGN && self.number_of(value).is_some()
+    }
+
+    /// A compound as an expression of the heap.
+    pub(super) fn opened(&mut self, value: Ref) -> Result<Ref, Full> {
+        if value.tag() == TERM { self.open_term(value) } else { Ok(value) }
+    }
+
+    /// Whether a value is an error. The word may be what a variable stands for.
+    #[inline]
+    pub(super) fn is_error(&self, value: Ref) -> bool {
+        if value.is_expression() {
+            let first = self.heap.children(value).first();
+            return first.is_some_and(|&first| first == ERROR || first.is_variable() && self.stands_for_error(first));
+        }
+        value.tag() == TERM && !is_evaluated_term(value) && self.term_head(value) == Some(ERROR)
+    }
+
+    #[cold]
+    fn stands_for_error(&self, variable: Ref) -> bool {
+        self.heap.walk(variable) == ERROR
+    }
+
+    /// Whether an error says that a limit was reached.
+    pub(super) fn is_overflow(&mut self, error: Ref) -> bool {
+        let mut scope = Scope::default();
+        let atom = self.store_whole(error, &mut scope, &mut VariableSource::default());
+        crate::names::is_overflow(&atom)
+    }
+
+    pub(super) fn is_operation(&self, head: Ref) -> bool {
+        head.tag() == FOREIGN && Operation::of(self.foreign_of(head)).is_some()
+    }
+
+    /// Whether a value holds no unbound variable.
+    pub(super) fn is_ground(&self, value: Ref, notes: Notes) -> bool {
+        let (mut work, mut met) = (vec![value], Met::default());
+        while let Some(value) = work.pop() {
+            let value = self.heap.walk(value);
+            match value.tag() {
+                tag::VARIABLE => return false,
+                tag::EXPRESSION if !notes.hold(self.heap.note(value)) && met.is_new(value) => {
+                    work.extend(self.heap.children(value));
+                }
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// Whether a list is in normal form, or would be if another element stood first.
+    #[inline]
+    pub(super) fn is_normal_tail(&self, tail: Ref, notes: Notes) -> bool {
+        let heap = &self.heap;
+        heap.length(tail) == 0 || notes.hold(heap.note(tail))
+    }
+
+    /// An expression that came to itself: marked, or noted if it holds variables.
+    pub(super) fn evaluated(&mut self, call: Ref, notes: Notes, looked_at_max: usize) -> Ref {
+        if notes.hold(self.heap.note(call)) {
+            return call.marked();
+        }
+        match self.is_ground_or_open(call, notes, looked_at_max) {
+            Some(true) => call.marked(),
+            Some(false) => {
+                self.heap.set_note(call, EVALUATED_OPEN);
+                call
+            }
+            None => call,
+        }
+    }
+
+    /// Whether an expression is ground; `None` if it holds bound variables or is large.
+    fn is_ground_or_open(&self, call: Ref, notes: Notes, mut budget: usize) -> Option<bool> {
+        let (mut work, mut is_ground) = (vec![call], true);
+        while let Some(expression) = work.pop() {
+            for &child in self.heap.children(expression) {
+                match child.tag() {
+                    tag::VARIABLE if self.heap.binding(child).is_some() => return None,
+                    tag::VARIABLE => is_ground = false,
+                    tag::EXPRESSION if !notes.hold(self.heap.note(child)) => match self.open_data.of(child) {
+                        Some(has_variables) => is_ground &= !has_variables,
+                        None => work.push(child),
+                    },
+                    _ => {}
+                }
+                budget = budget.checked_sub(1)?;
+            }
+        }
+        self.open_data.note(call, !is_ground);
+        Some(is_ground)
+    }
+
+    /// To be called when memory of the heap is given back: something else may lie there soon.
+    #[inline]
+    pub(super) fn forget_given_back(&mut self) {
+        self.found_same.forget();
+        self.open_data.forget();
+        self.interned.forget();
+        self.kept.forget();
     }
 }

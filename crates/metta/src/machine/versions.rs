@@ -4,15 +4,16 @@
 //! have changed them.
 
 use super::classes::{CHANGER, RULE, SHAPE, WHOLE_TYPE};
-use super::code::{Kind, Slot};
+use super::code::{Code, Kind, Slot};
 use super::{Machine, Running};
+use crate::session::Session;
 use region::Ref;
 use space::SharedSpace;
 
 impl Running<'_> {
     /// Looks whether rules or types have changed.
     pub(super) fn refresh(&mut self) {
-        self.take_changed_states();
+        self.m.choices.take_changed_states(&mut self.evaluator.changed_states.borrow_mut(), &mut self.outer);
         let tabling = self.session.tables.version();
         let changes = self.m.code.watched_changes.iter().map(|counts| counts.sum_from(RULE)).sum();
         if self.m.code.changes_seen == Some(changes) && self.m.code.tabling == tabling {
@@ -31,22 +32,16 @@ impl Running<'_> {
         self.m.code.tabling = tabling;
         let is_shape = sums[SHAPE..] != self.m.code.class_counts[SHAPE..];
         self.m.code.class_counts = sums;
-        if !self.m.code.is_exact && self.has_any(CHANGER) {
+        if !self.m.code.is_exact && has_any(&self.m.code, self.session, CHANGER) {
             self.m.code.is_exact = true;
         }
-        self.m.types.has_whole_types = self.m.code.is_exact || self.has_any(WHOLE_TYPE);
-        self.m.types.has_types = self.has_any(SHAPE);
+        self.m.types.has_whole_types = self.m.code.is_exact || has_any(&self.m.code, self.session, WHOLE_TYPE);
+        self.m.types.has_types = has_any(&self.m.code, self.session, SHAPE);
         if is_shape {
             let space = self.space.clone();
-            self.m.watch(&space);
+            self.m.code.watch(&space);
         }
         self.m.next_version(is_shape);
-    }
-
-    /// Whether something of a class was ever in the spaces in which rules and types are looked up, the library apart.
-    fn has_any(&self, class: usize) -> bool {
-        let library = self.session.program.library_space();
-        self.m.code.watched.iter().any(|space| !space.is_same(&library) && space.changes()[class] > 0)
     }
 
     /// Whether a head has rules for `count` arguments.
@@ -64,14 +59,16 @@ impl Running<'_> {
     }
 }
 
-impl Machine {
+impl Code {
     /// The spaces in which rules and types are looked up.
     pub(super) fn watch(&mut self, space: &SharedSpace) {
-        self.code.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
-        self.code.watched_changes = self.code.watched.iter().map(SharedSpace::change_counts).collect();
-        self.code.changes_seen = None;
+        self.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
+        self.watched_changes = self.watched.iter().map(SharedSpace::change_counts).collect();
+        self.changes_seen = None;
     }
+}
 
+impl Machine {
     /// From now on rules may change while a form is evaluated.
     #[cold]
     pub(super) fn be_exact(&mut self) {
@@ -92,4 +89,10 @@ impl Machine {
             self.code.type_epoch += 1;
         }
     }
+}
+
+/// Whether something of a class was ever in the spaces in which rules and types are looked up, the library apart.
+fn has_any(code: &Code, session: &Session, class: usize) -> bool {
+    let library = session.program.library_space();
+    code.watched.iter().any(|space| !space.is_same(&library) && space.changes()[class] > 0)
 }

@@ -10,6 +10,7 @@
 //! | 5 | a variable | a cell with its binding and its label |
 //! | 6, 7 | an expression | its header in the heap; 7 when it is marked as evaluated |
 
+use crate::lowering::Comparison;
 use region::{Ref, tag};
 use space::{Atom, Grounded, Number, Term};
 
@@ -153,4 +154,16 @@ pub(super) fn bytes_of(value: &Atom) -> usize {
         _ => 0,
     };
     FOREIGN_BYTES + inside
+}
+
+/// Compares two integers.
+#[inline]
+pub(super) fn compare_words(comparison: Comparison, left: i64, right: i64) -> bool {
+    match comparison {
+        Comparison::Less => left < right,
+        Comparison::Greater => left > right,
+        Comparison::LessOrEqual => left <= right,
+        Comparison::GreaterOrEqual => left >= right,
+        Comparison::Equal => left == right,
+    }
 }

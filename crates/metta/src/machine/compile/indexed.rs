@@ -2,8 +2,7 @@
 
 use super::{Rest, Rule};
 use crate::machine::code::{Entry, Kind, Slot};
-use crate::machine::indexed::{PARTS_MAX, parts_of};
-use crate::machine::rule_index::{IndexNode, Place, Reached, RuleIndex};
+use crate::machine::rule_index::{IndexNode, PARTS_MAX, Place, Reached, RuleIndex, parts_of};
 use crate::machine::words::{COMPOUND, SYMBOL};
 use crate::machine::{Halt, Running};
 use crate::names;

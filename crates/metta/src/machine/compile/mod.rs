@@ -369,7 +369,7 @@ impl Running<'_> {
         self.m.code.end_piece();
         match compiled {
             Ok((pc, _)) => {
-                self.m.ensure(most + HEADER)?;
+                self.m.frames.ensure(most + HEADER)?;
                 Ok(Some(pc))
             }
             Err(TooLarge) => Ok(None),

@@ -9,16 +9,16 @@
 //! If a slot holds a state or a space, there is more to matching than this: such a query is asked with an atom.
 
 use super::candidates::{
-    CandidateSwitch, CandidateTries, Candidates, Input, List, MatchStep, MatchedPart, NO_KEY, NewVariable, word_key,
+    CandidateSwitch, Candidates, Input, List, MatchStep, MatchedPart, NO_KEY, NewVariable, word_key,
 };
-use crate::machine::choices::{Choice, ChoiceKind};
 use crate::machine::code::HEADER;
-use crate::machine::unify::Unified;
+use crate::machine::control::choices::ChoiceKind;
+use crate::machine::matching::unification::Unified;
 use crate::machine::values::Values;
 use crate::machine::words::{
     EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_plain_word, plain, shape_key, small, term_of,
 };
-use crate::machine::{Halt, Machine, Running};
+use crate::machine::{Halt, Machine};
 use region::{Full, Ref, tag};
 use space::{Atom, Grounded, Met, Number, Term};
 use std::rc::Rc;
@@ -49,7 +49,7 @@ pub(in crate::machine) struct MatchRoom {
 }
 
 impl MatchRoom {
-    fn spare(&mut self, mut inputs: Vec<Input>) {
+    pub(super) fn spare(&mut self, mut inputs: Vec<Input>) {
         if self.spare.len() < SPARE_MAX {
             inputs.clear();
             self.spare.push(inputs);
@@ -65,55 +65,19 @@ struct Matcher<'a> {
     room: MatchRoom,
 }
 
-impl Running<'_> {
-    /// Goes on with each atom that matches what slots hold.
-    pub(super) fn query_candidates(
-        &mut self,
-        candidates: Rc<Candidates>,
-        mut inputs: Vec<Input>,
-        return_point: u32,
-    ) -> Result<(), Halt> {
-        candidates.make_new_variables(&mut self.m.values, &mut inputs)?;
-        let (from, end) = candidates.list_for(&inputs, &self.m.values);
-        let mut next = following(&candidates, &inputs, from, end);
-        let trail = self.m.choices.trail.len();
-        let (heap, foreign) = (self.m.values.heap.mark(&self.m.values.region), self.m.values.foreign.len());
-        while next < end {
-            let atom = candidates.listed[next as usize];
-            next = following(&candidates, &inputs, next + 1, end);
-            if !self.m.try_candidate(&candidates, atom, &inputs)? {
-                continue;
-            }
-            if next < end {
-                let base = self.m.frames.base;
-                let top = base + HEADER + usize::from(self.m.return_point(return_point).at);
-                let kind =
-                    ChoiceKind::Candidates(Box::new(CandidateTries { candidates, next, end, inputs, return_point }));
-                self.m.push_made(Choice { frame_base: base, end: top, top, trail, heap, foreign, kind });
-            } else {
-                self.m.rooms.matching.spare(inputs);
-            }
-            self.m.frames.pc = self.m.code.return_points[return_point as usize].pc;
-            return Ok(());
-        }
-        self.m.rooms.matching.spare(inputs);
-        self.fail()
-    }
-}
-
 impl Machine {
     /// What the slots of a pattern hold; `None` if a state or a space is in it.
     pub(super) fn read_inputs(&mut self, query: u32) -> Option<Vec<Input>> {
         let mut inputs = self.rooms.matching.spare.pop().unwrap_or_default();
-        let Self { code, frames, values, rooms, .. } = self;
+        let Self { code, frames, values, choices, rooms, .. } = self;
         let frame = &frames.stack[frames.base + HEADER..];
         for &slot in &code.queries[query as usize].slots {
             let value = values.heap.walk(Ref::from_bits(frame[usize::from(slot)]));
-            if !values.holds_no_state(value, &mut rooms.work) {
+            if !holds_no_state(values, value, &mut choices.bindings.work) {
                 rooms.matching.spare(inputs);
                 return None;
             }
-            inputs.push(Input { value, key: values.candidate_key(value) });
+            inputs.push(Input { value, key: candidate_key(values, value) });
         }
         Some(inputs)
     }
@@ -130,7 +94,7 @@ impl Machine {
             let atom = candidates.listed[next as usize];
             next = following(&candidates, &inputs, next + 1, end);
             if next == end {
-                self.pop_choice();
+                self.choices.pop(&mut self.frames);
             }
             if !self.try_candidate(&candidates, atom, &inputs)? {
                 continue;
@@ -147,8 +111,8 @@ impl Machine {
     }
 
     /// Matches an atom. If it does not match, nothing is bound, and the memory that it took is given back: nobody has seen that yet.
-    fn try_candidate(&mut self, candidates: &Candidates, atom: u32, inputs: &[Input]) -> Result<bool, Halt> {
-        let trail = self.choices.trail.len();
+    pub(super) fn try_candidate(&mut self, candidates: &Candidates, atom: u32, inputs: &[Input]) -> Result<bool, Halt> {
+        let trail = self.choices.bindings.trail.len();
         let (heap, foreign) = (self.values.heap.mark(&self.values.region), self.values.foreign.len());
         let mut room = std::mem::take(&mut self.rooms.matching);
         room.own.resize(candidates.variables, Ref::from_bits(0));
@@ -167,11 +131,11 @@ impl Machine {
 
 impl Candidates {
     /// The shortest list of atoms that has all those which may match.
-    fn list_for(&self, inputs: &[Input], values: &Values) -> List {
+    pub(super) fn list_for(&self, inputs: &[Input], values: &Values) -> List {
         let mut best = self.all;
         for CandidateSwitch { path, cases, otherwise } in &self.switches {
             let Input { value, key } = inputs[usize::from(path.input)];
-            let key = if path.children().is_empty() { key } else { values.key_at(value, path.children()) };
+            let key = if path.children().is_empty() { key } else { key_at(values, value, path.children()) };
             if key != NO_KEY {
                 let (from, end) = cases.get(&key).copied().unwrap_or(*otherwise);
                 if end - from < best.1 - best.0 {
@@ -186,7 +150,7 @@ impl Candidates {
     }
 
     /// Makes the new variables of the pattern that answers share.
-    fn make_new_variables(&self, values: &mut Values, inputs: &mut Vec<Input>) -> Result<(), Full> {
+    pub(super) fn make_new_variables(&self, values: &mut Values, inputs: &mut Vec<Input>) -> Result<(), Full> {
         inputs.resize(inputs.len() + self.cells.len(), Input { value: EMPTY, key: NO_KEY });
         for &NewVariable { name, input, .. } in &self.cells {
             inputs[usize::from(input)].value = match self.is_form {
@@ -204,16 +168,16 @@ impl Matcher<'_> {
         for step in &self.candidates.steps[code.steps.start as usize..code.steps.end as usize] {
             let matches = match *step {
                 MatchStep::SetShared { slot, input } => {
-                    self.m.set_slot(slot, self.inputs[usize::from(input)].value);
+                    self.m.frames.set_slot(slot, self.inputs[usize::from(input)].value);
                     true
                 }
                 MatchStep::MatchInput { input, at } => {
                     self.match_parts(self.inputs[usize::from(input)].value, at as usize)?
                 }
-                MatchStep::MatchNew { slot, at } => self.match_parts(self.m.slot(slot), at as usize)?,
+                MatchStep::MatchNew { slot, at } => self.match_parts(self.m.frames.slot(slot), at as usize)?,
                 MatchStep::SetNew { slot, at } => {
                     let (value, _) = self.build_parts(at as usize)?;
-                    self.m.set_slot(slot, value);
+                    self.m.frames.set_slot(slot, value);
                     true
                 }
                 MatchStep::MatchOwn { own, at, is_first } => {
@@ -296,11 +260,11 @@ impl Matcher<'_> {
             MatchedPart::Value(place) => {
                 let known = &self.candidates.values[place as usize];
                 if value.tag() == tag::VARIABLE {
-                    let made = self.m.values.grounded(known)?;
+                    let made = grounded(&mut self.m.values, known)?;
                     self.m.bind(value, made);
                     return Ok(true);
                 }
-                Ok(self.m.values.is_grounded(value, known))
+                Ok(is_grounded(&self.m.values, value, known))
             }
             MatchedPart::Again(own) => self.become_equal(value, self.room.own[usize::from(own)]),
             _ => unreachable!("what the pattern holds is built, and the rest was looked at before"),
@@ -322,7 +286,7 @@ impl Matcher<'_> {
             unreachable!("an expression begins there")
         };
         let (value, is_open) = self.build_parts(at)?;
-        if is_open && self.m.occurs(variable, value) {
+        if is_open && self.m.choices.bindings.occurs(&self.m.values, self.m.types.notes, variable, value) {
             return Ok(None);
         }
         self.m.bind(variable, value);
@@ -336,7 +300,7 @@ impl Matcher<'_> {
         loop {
             let mut made = match self.candidates.parts[at] {
                 MatchedPart::Word(word) => word,
-                MatchedPart::Value(place) => self.m.values.grounded(&self.candidates.values[place as usize])?,
+                MatchedPart::Value(place) => grounded(&mut self.m.values, &self.candidates.values[place as usize])?,
                 MatchedPart::First { own, name } => {
                     let variable = self.m.values.variable(name)?;
                     self.room.own[usize::from(own)] = variable;
@@ -358,7 +322,7 @@ impl Matcher<'_> {
                 }
                 MatchedPart::Again(own) => self.room.own[usize::from(own)],
                 MatchedPart::Input(input) => self.inputs[usize::from(input)].value,
-                MatchedPart::New(slot) => self.m.slot(slot),
+                MatchedPart::New(slot) => self.m.frames.slot(slot),
             };
             is_open |= matches!(
                 self.candidates.parts[at],
@@ -379,111 +343,6 @@ impl Matcher<'_> {
     }
 }
 
-impl Values {
-    /// Whether no state and no space is in a value.
-    #[inline]
-    fn holds_no_state(&self, value: Ref, work: &mut Vec<Ref>) -> bool {
-        if !value.is_expression() {
-            return !self.is_state(value);
-        }
-        work.clear();
-        work.push(value);
-        let mut met = Met::default();
-        while let Some(expression) = work.pop() {
-            for &child in self.heap.children(expression) {
-                let child = self.heap.walk(child);
-                if child.is_expression() {
-                    if met.is_new(child.payload()) {
-                        work.push(child);
-                    }
-                } else if self.is_state(child) {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
-    /// Whether a leaf is compared in another way than others.
-    #[inline]
-    fn is_state(&self, leaf: Ref) -> bool {
-        leaf.tag() == FOREIGN
-            && matches!(
-                self.foreign_of(leaf),
-                Atom::Grounded(Grounded::State(_) | Grounded::Space(_) | Grounded::Bindings(_))
-            )
-    }
-
-    /// The key by which atoms for a value are looked up: that of a word that equals nothing else with a key, or of the
-    /// length and the head of an expression.
-    fn candidate_key(&self, value: Ref) -> u64 {
-        let shape = |length: usize, head: Ref| {
-            if length > 0 && is_plain_word(head) { shape_key(length as u32, head) } else { NO_KEY }
-        };
-        match value.tag() {
-            SYMBOL | INTEGER => word_key(value),
-            FOREIGN if value == TRUE || value == FALSE => word_key(value),
-            tag::EXPRESSION | tag::MARKED => {
-                let (length, head) = self.heap.shape(value);
-                shape(length, if length > 0 { self.heap.walk(head) } else { head })
-            }
-            TERM => self.shape_of_term(value).map_or(NO_KEY, |(head, length)| shape(length, head)),
-            _ => NO_KEY,
-        }
-    }
-
-    /// The key of what is at a path of a value, if there is something.
-    fn key_at(&self, value: Ref, children: &[u8]) -> u64 {
-        let mut value = value;
-        for (depth, &child) in children.iter().enumerate() {
-            match value.tag() {
-                tag::EXPRESSION | tag::MARKED if self.heap.length(value) > usize::from(child) => {
-                    value = self.heap.walk(self.heap.child(value, usize::from(child)));
-                }
-                TERM => return self.key_inside(value, &children[depth..]),
-                _ => return NO_KEY,
-            }
-        }
-        self.candidate_key(value)
-    }
-
-    /// The key of what is at a path of an interned compound, if there is something.
-    fn key_inside(&self, term: Ref, children: &[u8]) -> u64 {
-        let terms = self.terms.read().expect("no panic while terms are locked");
-        let inner = children.iter().try_fold(term_of(term), |term, &child| {
-            let inside = terms.children(term)?;
-            inside.get(usize::from(child)).copied()
-        });
-        let key = |term: Term| match terms.children(term) {
-            Some(inside @ [head, ..]) => {
-                let head = self.known_term(*head).filter(|&head| is_plain_word(head))?;
-                Some(shape_key(inside.len() as u32, head))
-            }
-            _ => {
-                let word = self.known_term(term).or_else(|| small_integer(terms.atom(term)))?;
-                (is_plain_word(word) || word.tag() == INTEGER).then(|| word_key(word))
-            }
-        };
-        inner.and_then(key).unwrap_or(NO_KEY)
-    }
-
-    /// A grounded value of an atom, in the heap.
-    fn grounded(&mut self, value: &Atom) -> Result<Ref, Full> {
-        match value {
-            Atom::Grounded(Grounded::Number(number)) => self.number(number),
-            value => Ok(self.foreign(value.clone())),
-        }
-    }
-
-    /// Whether a value equals a grounded one, numbers by value.
-    fn is_grounded(&self, value: Ref, known: &Atom) -> bool {
-        match known {
-            Atom::Grounded(Grounded::Number(known)) => self.number_of(value).is_some_and(|number| number == *known),
-            known => value.tag() == FOREIGN && self.foreign_of(value) == known,
-        }
-    }
-}
-
 /// A number that is one word.
 fn small_integer(atom: &Atom) -> Option<Ref> {
     match atom {
@@ -494,7 +353,7 @@ fn small_integer(atom: &Atom) -> Option<Ref> {
 
 /// The next place of a list, up to its end, whose atom the keys of the inputs do not rule out.
 #[inline]
-fn following(candidates: &Candidates, inputs: &[Input], from: u32, end: u32) -> u32 {
+pub(super) fn following(candidates: &Candidates, inputs: &[Input], from: u32, end: u32) -> u32 {
     let fits = |&place: &u32| {
         let atom = &candidates.atoms[candidates.listed[place as usize] as usize];
         candidates.filters[atom.filters.start as usize..atom.filters.end as usize].iter().all(|filter| {
@@ -503,4 +362,107 @@ fn following(candidates: &Candidates, inputs: &[Input], from: u32, end: u32) -> 
         })
     };
     (from..end).find(fits).unwrap_or(end)
+}
+
+/// Whether no state and no space is in a value.
+#[inline]
+fn holds_no_state(values: &Values, value: Ref, work: &mut Vec<Ref>) -> bool {
+    if !value.is_expression() {
+        return !is_state(values, value);
+    }
+    work.clear();
+    work.push(value);
+    let mut met = Met::default();
+    while let Some(expression) = work.pop() {
+        for &child in values.heap.children(expression) {
+            let child = values.heap.walk(child);
+            if child.is_expression() {
+                if met.is_new(child.payload()) {
+                    work.push(child);
+                }
+            } else if is_state(values, child) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Whether a leaf is compared in another way than others.
+#[inline]
+fn is_state(values: &Values, leaf: Ref) -> bool {
+    leaf.tag() == FOREIGN
+        && matches!(
+            values.foreign_of(leaf),
+            Atom::Grounded(Grounded::State(_) | Grounded::Space(_) | Grounded::Bindings(_))
+        )
+}
+
+/// The key by which atoms for a value are looked up: that of a word that equals nothing else with a key, or of the
+/// length and the head of an expression.
+fn candidate_key(values: &Values, value: Ref) -> u64 {
+    let shape = |length: usize, head: Ref| {
+        if length > 0 && is_plain_word(head) { shape_key(length as u32, head) } else { NO_KEY }
+    };
+    match value.tag() {
+        SYMBOL | INTEGER => word_key(value),
+        FOREIGN if value == TRUE || value == FALSE => word_key(value),
+        tag::EXPRESSION | tag::MARKED => {
+            let (length, head) = values.heap.shape(value);
+            shape(length, if length > 0 { values.heap.walk(head) } else { head })
+        }
+        TERM => values.shape_of_term(value).map_or(NO_KEY, |(head, length)| shape(length, head)),
+        _ => NO_KEY,
+    }
+}
+
+/// The key of what is at a path of a value, if there is something.
+fn key_at(values: &Values, value: Ref, children: &[u8]) -> u64 {
+    let mut value = value;
+    for (depth, &child) in children.iter().enumerate() {
+        match value.tag() {
+            tag::EXPRESSION | tag::MARKED if values.heap.length(value) > usize::from(child) => {
+                value = values.heap.walk(values.heap.child(value, usize::from(child)));
+            }
+            TERM => return key_inside(values, value, &children[depth..]),
+            _ => return NO_KEY,
+        }
+    }
+    candidate_key(values, value)
+}
+
+/// The key of what is at a path of an interned compound, if there is something.
+fn key_inside(values: &Values, term: Ref, children: &[u8]) -> u64 {
+    let terms = values.terms.read().expect("no panic while terms are locked");
+    let inner = children.iter().try_fold(term_of(term), |term, &child| {
+        let inside = terms.children(term)?;
+        inside.get(usize::from(child)).copied()
+    });
+    let key = |term: Term| match terms.children(term) {
+        Some(inside @ [head, ..]) => {
+            let head = values.known_term(*head).filter(|&head| is_plain_word(head))?;
+            Some(shape_key(inside.len() as u32, head))
+        }
+        _ => {
+            let word = values.known_term(term).or_else(|| small_integer(terms.atom(term)))?;
+            (is_plain_word(word) || word.tag() == INTEGER).then(|| word_key(word))
+        }
+    };
+    inner.and_then(key).unwrap_or(NO_KEY)
+}
+
+/// A grounded value of an atom, in the heap.
+fn grounded(values: &mut Values, value: &Atom) -> Result<Ref, Full> {
+    match value {
+        Atom::Grounded(Grounded::Number(number)) => values.number(number),
+        value => Ok(values.foreign(value.clone())),
+    }
+}
+
+/// Whether a value equals a grounded one, numbers by value.
+fn is_grounded(values: &Values, value: Ref, known: &Atom) -> bool {
+    match known {
+        Atom::Grounded(Grounded::Number(known)) => values.number_of(value).is_some_and(|number| number == *known),
+        known => value.tag() == FOREIGN && values.foreign_of(value) == known,
+    }
 }

@@ -8,14 +8,13 @@
 //!
 //! Results with variables, or to be evaluated, come to the collector one by one, by the code as it is written.
 
-use super::QueryRoom;
 use super::template::Template;
-use crate::machine::choices::{Choice, ChoiceKind, Choices, CollectorPurpose};
+use crate::machine::Halt;
 use crate::machine::code::TemplatePart;
-use crate::machine::collected::CollectedResults;
+use crate::machine::control::choices::{Choice, ChoiceKind, Choices, CollectorPurpose};
+use crate::machine::control::collected::CollectedResults;
 use crate::machine::values::Values;
 use crate::machine::words::{EMPTY, TERM};
-use crate::machine::{Halt, Running};
 use region::Ref;
 use space::Term;
 
@@ -119,32 +118,24 @@ impl<'a> Making<'a> {
     }
 }
 
-impl Running<'_> {
-    /// Makes the results of `count` answers, each of which comes to one, for the collector at a level.
-    pub(super) fn gather_answers(
-        &mut self,
-        query: u32,
-        count: usize,
-        room: &QueryRoom,
-        level: usize,
-    ) -> Result<(), Halt> {
-        let mut template = Template::new(self, query, room);
-        let sources = template.sources();
-        let mut results = template.run.m.choices.take_results(level);
-        results.values.reserve(count);
-        let made = template.make_results(&sources, &mut results);
-        self.m.choices.put_results(level, results);
-        made?;
-        self.m.raise_floor();
-        if self.m.is_crowded() {
-            // What was made in one step is looked at where the next function is entered.
-            self.look_within(1);
-        }
-        self.fail()
-    }
-}
-
 impl Template<'_, '_> {
+    /// Makes the results of `count` answers, each of which comes to one, for the collector at a level.
+    pub(super) fn gather(mut self, count: usize, level: usize) -> Result<(), Halt> {
+        let sources = self.sources();
+        let mut results = self.run.m.choices.take_results(level);
+        results.values.reserve(count);
+        let made = self.make_results(&sources, &mut results);
+        let m = &mut self.run.m;
+        m.choices.put_results(level, results);
+        made?;
+        m.choices.raise_floor(&m.values);
+        if m.counters.is_crowded(&m.values) {
+            // What was made in one step is looked at where the next function is entered.
+            self.run.limits().look_within(1);
+        }
+        Ok(())
+    }
+
     fn make_results(&mut self, sources: &[Source], results: &mut CollectedResults) -> Result<(), Halt> {
         let note = self.run.m.types.notes.normal();
         let mut made = Making::new(&mut self.run.m.values, note, sources);
@@ -185,7 +176,7 @@ impl Template<'_, '_> {
                 Some(column) => Source::Column(column),
                 None => {
                     let value = self.run.m.values.heap.walk(self.run.m.read(slot));
-                    Source::Value(self.run.normal(value, 0).unwrap_or(value))
+                    Source::Value(self.run.m.normal(value, 0).unwrap_or(value))
                 }
             },
         };

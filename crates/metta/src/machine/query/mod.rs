@@ -18,23 +18,26 @@ mod candidates;
 mod gathered;
 mod notes;
 mod patterns;
+mod rows;
 mod some;
 mod template;
 mod way;
 
 pub(super) use candidates::{CandidateCache, CandidateTries};
 
-use super::choices::{Choice, ChoiceKind, Choices, Destination, Rows};
 use super::code::{HEADER, Query, Slot};
-use super::collected::{CollectedResult, CollectedResults};
-use super::frames::Frames;
+use super::control::choices::{Choice, ChoiceKind, Destination, Rows};
+use super::control::collected::{CollectedResult, CollectedResults};
 use super::values::Scope;
 use super::words::TRUE;
 use super::{Halt, Machine, Running};
 pub(super) use candidate_matching::MatchRoom;
+use candidate_matching::following;
+use candidates::{Candidates, Input};
 use patterns::{QueryInputs, Seen};
 use region::Ref;
-use space::{Asked, DictionaryReader, Executor, FilterInputs, Given, Outcome, Question, SharedTerms, Term};
+use space::{Asked, DictionaryReader, Executor, FilterInputs, Given, Outcome, Question, SharedTerms};
+use std::rc::Rc;
 use way::Way;
 
 /// Room for queries, kept from one to the next.
@@ -98,7 +101,7 @@ impl Running<'_> {
         };
         match way {
             Way::Code(candidates, inputs) => {
-                self.note_open(query, None);
+                self.m.code.queries[query as usize].note_open(self.session, None);
                 self.query_candidates(candidates, inputs, return_point)
             }
             Way::Rows | Way::Atoms => self.query_atoms(query, space),
@@ -118,7 +121,7 @@ impl Running<'_> {
                 Ok(false)
             }
             Some(Outcome::Rows(count) | Outcome::Groups(count) | Outcome::Number(count)) => {
-                self.note_planned(query, Asked::All, count);
+                self.m.code.queries[query as usize].note_planned(self.session, Asked::All, count);
                 self.go_through(query, &mut room, return_point).map(|()| true)
             }
         };
@@ -138,11 +141,48 @@ impl Running<'_> {
                 let (answers, outer) = (executor.answers_mut().take(), std::mem::take(outer));
                 let rows = Rows { answers, query, outer, return_point };
                 let base = self.m.frames.base;
-                let top = base + HEADER + usize::from(self.m.return_point(return_point).at);
-                self.m.push_choice(base, top, ChoiceKind::Rows(Box::new(rows)));
+                let top = base + HEADER + usize::from(self.m.code.return_point(return_point).at);
+                self.m.choices.push(&mut self.m.frames, &self.m.values, (base, top), ChoiceKind::Rows(Box::new(rows)));
                 self.m.next_row()
             }
         }
+    }
+
+    /// Goes on with each atom that matches what slots hold.
+    fn query_candidates(
+        &mut self,
+        candidates: Rc<Candidates>,
+        mut inputs: Vec<Input>,
+        return_point: u32,
+    ) -> Result<(), Halt> {
+        candidates.make_new_variables(&mut self.m.values, &mut inputs)?;
+        let (from, end) = candidates.list_for(&inputs, &self.m.values);
+        let mut next = following(&candidates, &inputs, from, end);
+        let trail = self.m.choices.bindings.trail.len();
+        let (heap, foreign) = (self.m.values.heap.mark(&self.m.values.region), self.m.values.foreign.len());
+        while next < end {
+            let atom = candidates.listed[next as usize];
+            next = following(&candidates, &inputs, next + 1, end);
+            if !self.m.try_candidate(&candidates, atom, &inputs)? {
+                continue;
+            }
+            if next < end {
+                let base = self.m.frames.base;
+                let top = base + HEADER + usize::from(self.m.code.return_point(return_point).at);
+                let kind =
+                    ChoiceKind::Candidates(Box::new(CandidateTries { candidates, next, end, inputs, return_point }));
+                self.m.choices.push_made(
+                    &mut self.m.frames,
+                    Choice { frame_base: base, end: top, top, trail, heap, foreign, kind },
+                );
+            } else {
+                self.m.rooms.matching.spare(inputs);
+            }
+            self.m.frames.pc = self.m.code.return_points[return_point as usize].pc;
+            return Ok(());
+        }
+        self.m.rooms.matching.spare(inputs);
+        self.fail()
     }
 
     /// Asks with an atom.
@@ -153,10 +193,10 @@ impl Running<'_> {
                 true => self.m.values.make_form_variable(name)?,
                 false => self.m.values.heap.variable(&mut self.m.values.region, name)?,
             };
-            self.m.set_slot(slot, made);
+            self.m.frames.set_slot(slot, made);
         }
         let template = self.m.code.queries[query as usize].template;
-        let pattern = self.build(template)?;
+        let pattern = self.m.build(template)?;
         let mut scope = Scope::default();
         self.m.values.name_by_age(pattern, self.session.program.variables());
         let atom = self.m.values.store(pattern, &mut scope, self.session.program.variables())?;
@@ -164,7 +204,7 @@ impl Running<'_> {
         let ceiling = &self.m.values.ceiling;
         let found = space.query_unless(&atom, self.session.program.variables(), &|| ceiling.is_passed());
         let Some(solutions) = found else { return Err(ceiling.passed()) };
-        self.note_open(query, Some(solutions.len()));
+        self.m.code.queries[query as usize].note_open(self.session, Some(solutions.len()));
         let mut results = CollectedResults::with_capacity(solutions.len());
         for solution in solutions {
             let mut bound = Vec::with_capacity(solution.len());
@@ -194,38 +234,5 @@ impl Machine {
         let mut seen = Seen { values, frame: &frames.stack[frames.base + HEADER..] };
         let query = &mut code.queries[query as usize];
         room.ask((query, asked), space, &mut seen, !types.has_types)
-    }
-
-    /// Goes on with the next answer of the choice on top.
-    pub(super) fn next_row(&mut self) -> Result<(), Halt> {
-        let last = self.choices.stack.last_mut().expect("there is a choice");
-        let ChoiceKind::Rows(rows) = &mut last.kind else { unreachable!("it is a choice of rows") };
-        // It is lent out while its answer is put where it belongs.
-        let mut rows = std::mem::take(&mut **rows);
-        let answer = rows.answers.advance().expect("a choice has an answer that is left");
-        self.take_answer(rows.query, answer, &rows.outer, rows.return_point)?;
-        if rows.answers.is_over() {
-            self.pop_choice();
-        } else if let Some(Choice { kind: ChoiceKind::Rows(place), .. }) = self.choices.stack.last_mut() {
-            **place = rows;
-        }
-        Ok(())
-    }
-
-    /// Goes on at a return point with an answer: new variables are slots, those from outside are bound.
-    fn take_answer(&mut self, query: u32, answer: &[Term], outer: &[Ref], return_point: u32) -> Result<(), Halt> {
-        let Self { values, code, frames: Frames { stack, base, pc, .. }, choices: Choices { trail, .. }, .. } = self;
-        values.open_data.forget();
-        let fresh = &code.queries[query as usize].fresh;
-        for (&(slot, _), &term) in fresh.iter().zip(answer) {
-            stack[*base + HEADER + usize::from(slot)] = values.load_term(term)?.bits();
-        }
-        for (&variable, &term) in outer.iter().zip(answer.iter().skip(fresh.len())) {
-            let value = values.load_term(term)?;
-            trail.push(variable);
-            values.heap.bind(variable, value);
-        }
-        *pc = code.return_points[return_point as usize].pc;
-        Ok(())
     }
 }

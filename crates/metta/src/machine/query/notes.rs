@@ -1,8 +1,7 @@
 //! Notes of how queries were answered, if the owner of the run asks for them: see [`QueryLog`](crate::QueryLog).
 
-use crate::machine::Running;
 use crate::machine::code::{Query, WrittenQuery};
-use crate::session::{Execution, LoggedKind, LoggedStep, QueryLog};
+use crate::session::{Execution, LoggedKind, LoggedStep, QueryLog, Session};
 use space::{Asked, Atom, PlanStep, QueryWay, StepOf, Variable};
 
 impl WrittenQuery {
@@ -54,25 +53,22 @@ impl Query {
     fn note(&self, log: &mut QueryLog, execution: Execution) {
         log.note(&self.written.query, self.filters.filters.len(), execution);
     }
-}
 
-impl Running<'_> {
-    /// Notes that a query was answered by its plan.
+    /// Notes that it was answered by its plan.
     #[inline]
-    pub(super) fn note_planned(&mut self, query: u32, asked: Asked, count: usize) {
-        if let Some(log) = &mut self.session.query_log {
-            let query = &self.m.code.queries[query as usize];
-            query.note(log, query.planned(asked, count));
+    pub(super) fn note_planned(&self, session: &mut Session, asked: Asked, count: usize) {
+        if let Some(log) = &mut session.query_log {
+            self.note(log, self.planned(asked, count));
         }
     }
 
-    /// Notes that a query was answered by code made of atoms, or by unification.
+    /// Notes that it was answered by code made of atoms, or by unification.
     #[inline]
-    pub(super) fn note_open(&mut self, query: u32, answers: Option<usize>) {
-        if let Some(log) = &mut self.session.query_log {
+    pub(super) fn note_open(&self, session: &mut Session, answers: Option<usize>) {
+        if let Some(log) = &mut session.query_log {
             let way = if answers.is_some() { LoggedKind::Planned(QueryWay::Unification) } else { LoggedKind::Code };
             let execution = Execution { answers: answers.map(|answers| answers as u64), ..Execution::of(way) };
-            self.m.code.queries[query as usize].note(log, execution);
+            self.note(log, execution);
         }
     }
 }

@@ -2,6 +2,9 @@
 //! results are wanted. Whether it does shows when answers are there: a [template](super::template) that is data around values in normal form is
 //! its own result. A `match` inside the template of a `match`, answered as one query, is asked in this way too: see `compile/fused.rs`.
 
+use crate::machine::control::choices::Choices;
+use crate::machine::control::frames::Frames;
+
 use super::template::Template;
 use crate::lowering::Wanted;
 use crate::machine::code::{Query, Slot};
@@ -30,7 +33,7 @@ impl Running<'_> {
     pub(in crate::machine) fn query_some(&mut self, query: u32, space: Slot, return_point: u32) -> Result<(), Halt> {
         let may_be_rows = self.m.code.queries[query as usize].begins_with_rows();
         let may_ask = may_be_rows && self.is_template_data(query)?;
-        let goal = self.goal_of(query).filter(|_| may_ask);
+        let goal = goal_of(&self.m.choices, &self.m.frames, &self.m.code.queries[query as usize]).filter(|_| may_ask);
         if goal.is_some() && self.ask_some(query, space, return_point, goal)? {
             return Ok(());
         }
@@ -45,22 +48,12 @@ impl Running<'_> {
             return Ok(());
         }
         let is_goal = asked.gathering.is_some() || asked.fused.as_ref().is_some_and(|fused| fused.is_goal);
-        let goal = if is_goal { self.goal_of(query) } else { None };
+        let goal =
+            if is_goal { goal_of(&self.m.choices, &self.m.frames, &self.m.code.queries[query as usize]) } else { None };
         if !self.is_template_data(query)? || !self.ask_some(query, space, return_point, goal)? {
             self.m.code.queries[query as usize].kept.put_off();
         }
         Ok(())
-    }
-
-    /// What is wanted of the answers of a query, if that is known.
-    pub(super) fn goal_of(&self, query: u32) -> Option<Goal> {
-        match &self.m.code.queries[query as usize].gathering {
-            Some(gathering) => {
-                let level = self.m.slot(gathering.begun).payload() as usize;
-                self.m.choices.collects_list(level).then_some(Goal::List(level))
-            }
-            None => self.m.wanted_next().map(|(wanted, most)| Goal::Some(wanted, most)),
-        }
     }
 
     /// Asks a space for as many answers as results are wanted, or for all; `false` if what was found may not come to one result for each
@@ -97,15 +90,15 @@ impl Running<'_> {
         // All answers of one `match` are there: the template may as well be evaluated for each.
         let are_all = matches!(goal, Some(Goal::List(_))) && self.m.code.queries[query as usize].fused.is_none();
         if are_results || are_all {
-            self.note_planned(query, asked, count);
+            self.m.code.queries[query as usize].note_planned(self.session, asked, count);
         }
         let done = match goal {
             Some(Goal::Some(Wanted::Number, _)) if are_results => {
-                self.m.count_found(count);
+                self.m.choices.count_found(count);
                 self.fail()
             }
             Some(Goal::List(level)) if are_results && Template::new(self, query, &room).is_bound() => {
-                self.gather_answers(query, count, &room, level)
+                Template::new(self, query, &room).gather(count, level).and_then(|()| self.fail())
             }
             _ if are_results || are_all => self.go_through(query, &mut room, return_point),
             _ => Ok(()),
@@ -126,5 +119,16 @@ impl Running<'_> {
             }
         }
         Ok(true)
+    }
+}
+
+/// What is wanted of the answers of a query, if that is known.
+fn goal_of(choices: &Choices, frames: &Frames, query: &Query) -> Option<Goal> {
+    match &query.gathering {
+        Some(gathering) => {
+            let level = frames.slot(gathering.begun).payload() as usize;
+            choices.collects_list(level).then_some(Goal::List(level))
+        }
+        None => choices.wanted_next().map(|(wanted, most)| Goal::Some(wanted, most)),
     }
 }

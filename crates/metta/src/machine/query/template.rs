@@ -97,8 +97,10 @@ impl<'a, 'r> Template<'a, 'r> {
         if value.tag() == tag::VARIABLE {
             return Ok(arity.is_none());
         }
-        let is_normal = self.run.normal(value, 0).is_some_and(|normal| normal != EMPTY && normal != NOT_REDUCIBLE);
-        Ok(is_normal && self.run.m.is_ground(value) && self.makes_data_if_head(value, arity)?)
+        let is_normal = self.run.m.normal(value, 0).is_some_and(|normal| normal != EMPTY && normal != NOT_REDUCIBLE);
+        Ok(is_normal
+            && self.run.m.values.is_ground(value, self.run.m.types.notes)
+            && self.makes_data_if_head(value, arity)?)
     }
 
     fn makes_data_if_head(&mut self, value: Ref, arity: Option<usize>) -> Result<bool, Halt> {
@@ -111,7 +113,7 @@ impl<'a, 'r> Template<'a, 'r> {
 
     /// Whether a term comes to itself where it is a result, as rules stand, and makes data of `arity` arguments if it is a head.
     fn is_its_own_result(&mut self, term: Term, arity: Option<usize>) -> Result<bool, Halt> {
-        let is_own = match self.run.m.values.is_own_leaf(term) {
+        let is_own = match is_own_leaf(&self.run.m.values, term) {
             Some(is_own) => is_own,
             None => match self.run.m.values.load_term(term)? {
                 value if value.tag() == TERM => self.run.settles(value)?,
@@ -168,17 +170,15 @@ impl TermSet {
     }
 }
 
-impl Values {
-    /// Whether a term is a leaf that comes to itself where it is a result; `None` if it is a compound.
-    fn is_own_leaf(&self, term: Term) -> Option<bool> {
-        if let Some(known) = self.known_term(term).filter(|known| ![TERM, FOREIGN].contains(&known.tag())) {
-            return Some(known != EMPTY && known != NOT_REDUCIBLE);
-        }
-        let terms = self.terms.read().expect("no panic while terms are locked");
-        if terms.children(term).is_some_and(|children| !children.is_empty()) {
-            return None;
-        }
-        let atom = terms.atom(term);
-        Some(!atom.is_symbol(names::EMPTY) && !atom.is_symbol(names::NOT_REDUCIBLE))
+/// Whether a term is a leaf that comes to itself where it is a result; `None` if it is a compound.
+fn is_own_leaf(values: &Values, term: Term) -> Option<bool> {
+    if let Some(known) = values.known_term(term).filter(|known| ![TERM, FOREIGN].contains(&known.tag())) {
+        return Some(known != EMPTY && known != NOT_REDUCIBLE);
     }
+    let terms = values.terms.read().expect("no panic while terms are locked");
+    if terms.children(term).is_some_and(|children| !children.is_empty()) {
+        return None;
+    }
+    let atom = terms.atom(term);
+    Some(!atom.is_symbol(names::EMPTY) && !atom.is_symbol(names::NOT_REDUCIBLE))
 }

@@ -1,64 +1,64 @@
 //! Answers of tables as results of the frame at hand, and results as answers.
 
-use super::super::choices::{Choice, ChoiceKind, Destination, TableRows};
-use super::super::code::{ESCAPE, HEADER, HOLE};
-use super::super::collected::CollectedResults;
-use super::super::values::{Scope, Values};
-use super::super::{Halt, Reason, Running};
 use super::Caller;
+use super::tabling::{Answered, Tabling};
 use crate::datalog::{RowAnswers, RowValue};
+use crate::machine::code::{ESCAPE, HEADER, HOLE};
+use crate::machine::control::choices::{Choice, ChoiceKind, TableRows};
+use crate::machine::control::collected::CollectedResults;
+use crate::machine::values::{Scope, Values};
+use crate::machine::{Halt, Reason};
 use crate::tables::{Answer, Answers, PARTS_MAX, RESULTS_MAX};
 use region::Ref;
 use space::{Atom, VariableSource};
 use std::rc::Rc;
 
-impl Running<'_> {
-    /// The answers of a table are the results of the frame at hand.
-    pub(super) fn give_answers(&mut self, answers: Answers, caller: &Caller) -> Result<(), Halt> {
+impl Tabling<'_> {
+    /// The answers of a table, as the results of the frame at hand.
+    pub(super) fn results_of_answers(&mut self, answers: Answers, caller: &Caller) -> Result<Answered, Halt> {
         let answers = match answers {
             Answers::Found(answers) => answers,
-            Answers::Rows(rows) => return self.give_rows(rows, caller.cells.clone()),
+            Answers::Rows(rows) => return Ok(self.rows(rows, caller.cells.clone())),
         };
         let mut scope = caller.scope();
         let mut results = CollectedResults::with_capacity(answers.len());
         for answer in &*answers {
             let (solution, atom) = answer.given(&caller.variables, self.session.program.variables());
-            results.push(self.load_result(solution, &atom, &mut scope)?);
+            results.push(self.values.load_result(solution, &atom, &mut scope)?);
         }
-        self.deliver_all(results, Destination::Frame)
+        Ok(Answered::Results(results))
     }
 
     /// Answers that are rows are the results of the frame at hand, one after the other.
-    fn give_rows(&mut self, answers: Rc<RowAnswers>, cells: Vec<Ref>) -> Result<(), Halt> {
-        let has_hole = Ref::from_bits(self.m.frames.stack[self.m.frames.base + HOLE]).is_expression();
-        if answers.len() == 0 || (!has_hole && self.m.count_all_of_frame(answers.len())) {
-            return self.fail();
+    fn rows(&mut self, answers: Rc<RowAnswers>, cells: Vec<Ref>) -> Answered {
+        let has_hole = Ref::from_bits(self.frames.stack[self.frames.base + HOLE]).is_expression();
+        if answers.len() == 0 || (!has_hole && self.choices.count_all_of_frame(self.frames, self.code, answers.len())) {
+            return Answered::Results(CollectedResults::default());
         }
-        let base = self.m.frames.base;
+        let base = self.frames.base;
         let rows = TableRows { answers, next: 0, cells };
-        self.m.push_choice(base, base + HEADER, ChoiceKind::TableRows(Box::new(rows)));
-        self.next_table_row()
+        self.choices.push(self.frames, self.values, (base, base + HEADER), ChoiceKind::TableRows(Box::new(rows)));
+        Answered::Rows
     }
 
     /// The next answer for the choice on top, whose answers are rows.
-    pub(in crate::machine) fn next_table_row(&mut self) -> Result<(), Halt> {
-        self.count_step()?;
-        let Some(Choice { kind: ChoiceKind::TableRows(rows), .. }) = self.m.choices.stack.last_mut() else {
+    pub(in crate::machine) fn next_row(&mut self) -> Result<(), Halt> {
+        let Some(Choice { kind: ChoiceKind::TableRows(rows), .. }) = self.choices.stack.last_mut() else {
             unreachable!("the choice on top has answers that are rows")
         };
         let (answers, place, cells) = (Rc::clone(&rows.answers), rows.next, std::mem::take(&mut rows.cells));
         rows.next += 1;
         if rows.next == answers.len() {
-            self.m.pop_choice();
+            self.choices.pop(self.frames);
         }
         for (column, &cell) in cells.iter().enumerate() {
-            let value = row_value(answers.value(place, column), &mut self.m.values)?;
-            self.m.bind_again(cell, value);
+            let value = row_value(answers.value(place, column), self.values)?;
+            self.choices.bindings.bind_again(self.values, cell, value);
         }
-        let result = row_value(answers.value(place, cells.len()), &mut self.m.values)?;
-        (self.m.frames.acc, self.m.frames.pc) = (result, ESCAPE);
+        let result = row_value(answers.value(place, cells.len()), self.values)?;
+        (self.frames.acc, self.frames.pc) = (result, ESCAPE);
         if place + 1 < answers.len()
-            && let Some(Choice { kind: ChoiceKind::TableRows(rows), .. }) = self.m.choices.stack.last_mut()
+            && let Some(Choice { kind: ChoiceKind::TableRows(rows), .. }) = self.choices.stack.last_mut()
         {
             rows.cells = cells;
         }
@@ -67,8 +67,8 @@ impl Running<'_> {
 
     /// A result of the tabled call that is being evaluated becomes an answer.
     pub(super) fn add_answer(&mut self, value: Ref) -> Result<(), Halt> {
-        let cells = &self.m.choices.fillings.caller().expect("a tabled call is being evaluated").cells;
-        let answer = answer_of(value, cells, &mut self.m.values, self.session.program.variables())?;
+        let cells = &self.choices.fillings.caller().expect("a tabled call is being evaluated").cells;
+        let answer = answer_of(value, cells, self.values, self.session.program.variables())?;
         self.session.add_answer(answer).map_err(|limit| Halt::from(Reason::Limit(limit)))
     }
 }

@@ -8,7 +8,7 @@
 //! 3. So it does where none applies, which is an error or a tuple, or where the expected type has variables.
 
 use super::TypeChecker;
-use super::heads::{Formal, Signature};
+use super::signatures::{Formal, Signature};
 use crate::machine::code::{Slot, TypeId};
 use crate::machine::halt::Halt;
 use crate::machine::values::Scope;

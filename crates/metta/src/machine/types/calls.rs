@@ -1,9 +1,9 @@
 //! How calls of functions whose types have variables are evaluated, by what the rules of functions say.
 
 use super::TypeChecker;
-use super::heads::{HeadKind, Signature};
 use super::instances::Instance;
 use super::rules::FunctionTypes;
+use super::signatures::{HeadKind, Signature};
 use crate::machine::code::{Slot, TypeId};
 use crate::machine::halt::Halt;
 use crate::machine::words::SYMBOL;

@@ -6,7 +6,7 @@
 //! 4. Only a *yes* is certain here. Otherwise the types are found as the specification has it ([`crate::types`]).
 
 use super::TypeChecker;
-use super::heads::{Formal, HeadKind, Signature};
+use super::signatures::{Formal, HeadKind, Signature};
 use crate::machine::code::TypeId;
 use crate::machine::notes::Told;
 use crate::machine::words::{SYMBOL, TERM, plain, term_of};

@@ -10,9 +10,9 @@
 //! stands if nobody has looked at its types yet.
 
 use super::TypeChecker;
-use super::heads::HeadKind;
 use super::indexed::Changed;
 use super::kept_types::{ARITY_MAX, Application, NO_KEY, NUMBERS, TypedData};
+use super::signatures::HeadKind;
 use super::type_table::Scheme;
 use crate::machine::code::TypeId;
 use crate::machine::notes::{Notes, Told};

@@ -13,8 +13,8 @@
 //!    it ([`crate::machine::begun_again`]), unless its arguments had an effect.
 
 use super::TypeChecker;
-use super::heads::HeadKind;
 use super::rules::FunctionTypes;
+use super::signatures::HeadKind;
 use crate::lowering::Form;
 use crate::machine::code::{Callee, Slot};
 use crate::machine::halt::Halt;

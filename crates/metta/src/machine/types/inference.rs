@@ -4,8 +4,8 @@
 //! tell: errors, `Empty`, tuples with other heads than symbols, forms that collect or match.
 
 use super::arrows::{arity_of_arrow, holds_arrow};
-use super::heads::HeadKind;
 use super::rules::FunctionTypes;
+use super::signatures::HeadKind;
 use super::type_graph::{Graph, GraphNode, Instance};
 use crate::instructions::is_odd;
 use crate::lowering::{Comparison, Form, Lowering};

@@ -1,8 +1,8 @@
 //! Function types with what is known of their variables put in: how calls by them are evaluated.
 
 use super::Types;
-use super::heads::{Formal, Signature};
 use super::kept_types::Application;
+use super::signatures::{Formal, Signature};
 use super::type_ids::TypeIds;
 use super::type_table::Scheme;
 use crate::machine::code::TypeId;

@@ -37,6 +37,7 @@ mod instances;
 pub(super) mod kept_types;
 mod rules;
 mod schemes;
+mod signatures;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -48,9 +49,9 @@ mod value_schemes;
 mod well_typed;
 
 pub(super) use calls::KnownTypes;
-pub(super) use heads::{Formal, HeadKind, Signature, untyped};
 pub(super) use indexed::Changed;
 pub(super) use rules::{FunctionTypes, Rule, Rules};
+pub(super) use signatures::{Formal, HeadKind, Signature, untyped};
 pub(super) use untyped::Lack;
 
 use super::code::{Callee, TypeId};

@@ -1,8 +1,8 @@
 //! Types without a machine: values, a space with declarations, and a list of rules.
 
-use super::heads::{Formal, HeadKind};
 use super::kept_types::TypedData;
 use super::rules::{FunctionTypes, Rule, Rules};
+use super::signatures::{Formal, HeadKind};
 use super::type_table::parse;
 use super::{KnownTypes, TypeChecker, Types};
 use crate::lowering::Form;

@@ -1,7 +1,7 @@
 //! What has no type: it agrees with every type.
 
 use super::TypeChecker;
-use super::heads::HeadKind;
+use super::signatures::HeadKind;
 use crate::machine::code::TypeId;
 use crate::machine::open_data::{OpenData, REMEMBERED};
 use crate::machine::values::LOOKS_BETWEEN_LIMITS;

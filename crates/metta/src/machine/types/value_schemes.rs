@@ -1,8 +1,8 @@
 //! The schemes of values.
 
 use super::TypeChecker;
-use super::heads::{Formal, HeadKind, Signature};
 use super::kept_types::ARITY_MAX;
+use super::signatures::{Formal, HeadKind, Signature};
 use super::type_table::Scheme;
 use crate::machine::words::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM, is_lasting, plain};
 use region::{Ref, tag};

@@ -15,10 +15,10 @@
 
 use super::TypeChecker;
 use super::arrows::{arity_of_arrow, holds_arrow};
-use super::heads::HeadKind;
 use super::inference::Inference;
 use super::kept_types::ARITY_MAX;
 use super::rules::{FunctionTypes, Rule};
+use super::signatures::HeadKind;
 use super::type_table::Scheme;
 use crate::machine::code::{Callee, Slot, TypeId};
 use crate::machine::depth::is_deep;

@@ -6,9 +6,9 @@
 use region::Ref;
 
 /// A result with what it binds.
-pub(super) struct CollectedResult {
-    pub(super) value: Ref,
-    pub(super) bound: Vec<(Ref, Ref)>,
+pub(in crate::machine) struct CollectedResult {
+    pub(in crate::machine) value: Ref,
+    pub(in crate::machine) bound: Vec<(Ref, Ref)>,
 }
 
 /// What the result at a place binds.
@@ -20,34 +20,34 @@ struct Binding {
 
 /// Results in their order.
 #[derive(Default)]
-pub(super) struct CollectedResults {
-    pub(super) values: Vec<Ref>,
+pub(in crate::machine) struct CollectedResults {
+    pub(in crate::machine) values: Vec<Ref>,
     /// By the places of their results.
     bound: Vec<Binding>,
 }
 
 impl CollectedResults {
-    pub(super) fn with_capacity(count: usize) -> Self {
+    pub(in crate::machine) fn with_capacity(count: usize) -> Self {
         Self { values: Vec::with_capacity(count), bound: Vec::new() }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::machine) fn len(&self) -> usize {
         self.values.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::machine) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    pub(super) fn values(&self) -> &[Ref] {
+    pub(in crate::machine) fn values(&self) -> &[Ref] {
         &self.values
     }
 
-    pub(super) fn into_values(self) -> Vec<Ref> {
+    pub(in crate::machine) fn into_values(self) -> Vec<Ref> {
         self.values
     }
 
-    pub(super) fn push(&mut self, CollectedResult { value, bound }: CollectedResult) {
+    pub(in crate::machine) fn push(&mut self, CollectedResult { value, bound }: CollectedResult) {
         let place = self.values.len();
         self.bound.extend(bound.into_iter().map(|(variable, value)| Binding { place, variable, value }));
         self.values.push(value);
@@ -55,12 +55,12 @@ impl CollectedResults {
 
     /// Adds a result that binds nothing.
     #[inline]
-    pub(super) fn push_value(&mut self, value: Ref) {
+    pub(in crate::machine) fn push_value(&mut self, value: Ref) {
         self.values.push(value);
     }
 
     /// Whether any of them binds something.
-    pub(super) fn bind_something(&self) -> bool {
+    pub(in crate::machine) fn bind_something(&self) -> bool {
         !self.bound.is_empty()
     }
 
@@ -70,40 +70,40 @@ impl CollectedResults {
     }
 
     /// What the result at a place binds: variables and their values.
-    pub(super) fn bound_at(&self, place: usize) -> impl Iterator<Item = (Ref, Ref)> {
+    pub(in crate::machine) fn bound_at(&self, place: usize) -> impl Iterator<Item = (Ref, Ref)> {
         let all = &self.bound[self.bound_from(place)..];
         all.iter().take_while(move |binding| binding.place == place).map(|binding| (binding.variable, binding.value))
     }
 
     /// The results from a place on and the values that they bind.
-    pub(super) fn values_from(&mut self, place: usize) -> impl Iterator<Item = &mut Ref> {
+    pub(in crate::machine) fn values_from(&mut self, place: usize) -> impl Iterator<Item = &mut Ref> {
         let from = self.bound_from(place);
         self.values[place..].iter_mut().chain(self.bound[from..].iter_mut().map(|binding| &mut binding.value))
     }
 
     /// The variables that results from a place on bind.
-    pub(super) fn variables_from(&mut self, place: usize) -> impl Iterator<Item = &mut Ref> {
+    pub(in crate::machine) fn variables_from(&mut self, place: usize) -> impl Iterator<Item = &mut Ref> {
         let from = self.bound_from(place);
         self.bound[from..].iter_mut().map(|binding| &mut binding.variable)
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(in crate::machine) fn clear(&mut self) {
         self.values.clear();
         self.bound.clear();
     }
 
-    pub(super) fn truncate(&mut self, count: usize) {
+    pub(in crate::machine) fn truncate(&mut self, count: usize) {
         self.bound.truncate(self.bound_from(count));
         self.values.truncate(count);
     }
 
     /// Forgets what they bind.
-    pub(super) fn unbind(&mut self) {
+    pub(in crate::machine) fn unbind(&mut self) {
         self.bound.clear();
     }
 
     /// Keeps those of which this holds.
-    pub(super) fn retain(&mut self, mut keeps: impl FnMut(Ref) -> bool) {
+    pub(in crate::machine) fn retain(&mut self, mut keeps: impl FnMut(Ref) -> bool) {
         if self.bound.is_empty() {
             return self.values.retain(|&value| keeps(value));
         }

@@ -9,22 +9,23 @@
 //! 4. Between two forms no piece is needed. Within one, a loop is in its oldest frames when it begins again, so little
 //!    is found below what is kept. Where a call is entered from within such a loop, it will be the next time, or soon.
 
-use super::choices::ChoiceKind;
-use super::code::{ANSWER, CHANGED, Code, Kind, Origin, Pc, UNCHANGED};
 use super::pieces::End;
-use super::{Machine, Running};
+use crate::machine::code::{ANSWER, CHANGED, Code, Kind, Origin, Pc, UNCHANGED};
+use crate::machine::control::choices::{ChoiceKind, Choices};
+use crate::machine::control::frames::Frames;
 
-/// Instructions below which nothing is forgotten.
-const FORGET_FROM: usize = 6_000;
+/// Instructions below which nothing is forgotten within a form, and between two.
+const FORGET_FROM: usize = 5_000;
+const FORGET_BETWEEN_FROM: usize = 1 << 14;
 /// If all code was made for fewer forms than this, it is that of the program rather than of its forms.
 const FORMS_MIN: u32 = 64;
 /// After a look that was in vain the next one is at another place of a loop: it comes after a number of steps that no other
 /// number divides.
-const STEPS_TO_NEXT: u32 = 251;
+pub(in crate::machine) const STEPS_TO_NEXT: u32 = 251;
 
 impl Code {
     /// A piece of code is complete.
-    pub(super) fn end_piece(&mut self) {
+    pub(in crate::machine) fn end_piece(&mut self) {
         let end = self.end();
         if self.pieces.ends.last().is_none_or(|last| last.instructions < end.instructions) {
             self.pieces.ends.push(end);
@@ -50,7 +51,7 @@ impl Code {
     }
 
     /// Whether it is time to forget code.
-    pub(super) fn is_overgrown(&self) -> bool {
+    pub(in crate::machine) fn is_overgrown(&self) -> bool {
         self.instructions.len() > self.pieces.forget_at.max(FORGET_FROM)
     }
 
@@ -116,7 +117,8 @@ fn is_lost(kind: Kind, end: &End) -> bool {
 
 /// A walk over the frames and choices that code is needed for.
 struct Needed<'a> {
-    m: &'a Machine,
+    code: &'a Code,
+    frames: &'a Frames,
     seen: Vec<u64>,
     /// The newest place that one of them goes on at.
     newest: Pc,
@@ -125,17 +127,17 @@ struct Needed<'a> {
 impl Needed<'_> {
     /// The place behind a call: it is needed if the arguments have to be compared with what is written there.
     fn behind_call(&mut self, place: Pc) {
-        if self.m.code.origin(place) == Origin::Uncertain {
+        if self.code.origin(place) == Origin::Uncertain {
             self.newest = self.newest.max(place.saturating_sub(1));
         }
     }
 
     fn return_point(&mut self, return_point: u32) {
-        self.newest = self.newest.max(self.m.code.return_points[return_point as usize].pc);
+        self.newest = self.newest.max(self.code.return_points[return_point as usize].pc);
     }
 
     fn group(&mut self, group: u32) {
-        let rules = &self.m.code.groups[group as usize].rules;
+        let rules = &self.code.groups[group as usize].rules;
         self.newest = rules.iter().map(|rule| rule.pc).fold(self.newest, Pc::max);
     }
 
@@ -143,12 +145,12 @@ impl Needed<'_> {
     fn frames(&mut self, mut base: usize) {
         while self.seen[base / 64] & 1 << (base % 64) == 0 {
             self.seen[base / 64] |= 1 << (base % 64);
-            let return_point = self.m.frames.stack[base];
+            let return_point = self.frames.stack[base];
             if return_point == ANSWER {
                 return;
             }
             self.return_point(return_point);
-            base = self.m.frames.stack[base + 1] as usize;
+            base = self.frames.stack[base + 1] as usize;
         }
     }
 
@@ -174,73 +176,66 @@ impl Needed<'_> {
     }
 }
 
-impl Running<'_> {
-    /// Forgets code that no frame and no choice goes on in, where a function is entered.
+impl Code {
+    /// Forgets code that no frame and no choice goes on in, where a function is entered; says whether there was little.
     #[cold]
-    pub(super) fn forget_code(&mut self, function: u32) {
-        let before = self.m.code.instructions.len();
-        let newest = self.m.newest_needed();
-        let count = self.m.code.pieces_to(newest);
-        self.m.move_places_of_calls(count);
-        self.m.code.keep_pieces(count, function);
-        let after = self.m.code.instructions.len();
-        if after > before / 2 {
-            self.m.code.pieces.forget_at = before + before / 8;
-            self.look_within(STEPS_TO_NEXT);
-        } else {
-            self.m.code.pieces.forget_at = 2 * after;
-        }
+    pub(in crate::machine) fn forget(&mut self, frames: &mut Frames, choices: &mut Choices, function: u32) -> bool {
+        let before = self.instructions.len();
+        let newest = newest_needed(self, frames, choices);
+        let count = self.pieces_to(newest);
+        self.move_places_of_calls(frames, choices, count);
+        self.keep_pieces(count, function);
+        let after = self.instructions.len();
+        let is_little = after > before / 2;
+        self.pieces.forget_at = if is_little { before + before / 8 } else { 2 * after };
+        is_little
     }
 
     /// Forgets all code between two forms, if that was made for many of them.
-    pub(super) fn forget_forms(&mut self) {
-        let code = &mut self.m.code;
-        code.pieces.forms += 1;
-        if code.instructions.len() <= code.pieces.forget_between_at.max(FORGET_FROM) {
+    pub(in crate::machine) fn forget_forms(&mut self) {
+        self.pieces.forms += 1;
+        if self.instructions.len() <= self.pieces.forget_between_at.max(FORGET_BETWEEN_FROM) {
             return;
         }
-        if code.pieces.forms < FORMS_MIN {
-            code.pieces.forget_between_at = 2 * code.instructions.len();
+        if self.pieces.forms < FORMS_MIN {
+            self.pieces.forget_between_at = 2 * self.instructions.len();
         } else {
-            code.keep_pieces(1, 0);
-            code.pieces.forget_at = 0;
+            self.keep_pieces(1, 0);
+            self.pieces.forget_at = 0;
         }
-        code.pieces.forms = 0;
+        self.pieces.forms = 0;
     }
-}
 
-impl Machine {
     /// Lets calls in progress be noted elsewhere than behind the first `count` pieces.
-    fn move_places_of_calls(&mut self, count: usize) {
-        let Some(&end) = self.code.pieces.ends.get(count - 1) else { return };
-        let code = &self.code;
-        let kept = |place: Pc| match code.origin(place) {
+    fn move_places_of_calls(&self, frames: &mut Frames, choices: &mut Choices, count: usize) {
+        let Some(&end) = self.pieces.ends.get(count - 1) else { return };
+        let kept = |place: Pc| match self.origin(place) {
             _ if place <= end.instructions => place,
             Origin::Unchanged => UNCHANGED,
             Origin::Changed | Origin::Uncertain => CHANGED,
         };
-        self.frames.pc = kept(self.frames.pc);
-        self.choices.trying.from = kept(self.choices.trying.from);
-        for choice in &mut self.choices.stack {
+        frames.pc = kept(frames.pc);
+        choices.trying.from = kept(choices.trying.from);
+        for choice in &mut choices.stack {
             if let ChoiceKind::Rules { from, .. } = &mut choice.kind {
                 *from = kept(*from);
             }
         }
     }
+}
 
-    /// The newest place that a frame or a choice goes on at, or that a call is compared with.
-    fn newest_needed(&self) -> Pc {
-        let mut needed = Needed { m: self, seen: vec![0; self.frames.stack.len() / 64 + 1], newest: 0 };
-        needed.frames(self.frames.base);
-        needed.behind_call(self.frames.pc);
-        if let Some(group) = self.code.entered {
-            needed.group(group);
-            needed.behind_call(self.choices.trying.from);
-        }
-        for choice in &self.choices.stack {
-            needed.choice(&choice.kind);
-            needed.frames(choice.frame_base);
-        }
-        needed.newest
+/// The newest place that a frame or a choice goes on at, or that a call is compared with.
+fn newest_needed(code: &Code, frames: &Frames, choices: &Choices) -> Pc {
+    let mut needed = Needed { code, frames, seen: vec![0; frames.stack.len() / 64 + 1], newest: 0 };
+    needed.frames(frames.base);
+    needed.behind_call(frames.pc);
+    if let Some(group) = code.entered {
+        needed.group(group);
+        needed.behind_call(choices.trying.from);
     }
+    for choice in &choices.stack {
+        needed.choice(&choice.kind);
+        needed.frames(choice.frame_base);
+    }
+    needed.newest
 }

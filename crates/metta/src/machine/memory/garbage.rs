@@ -14,28 +14,18 @@
 //!
 //! Cost: linear in what survives and in the stack.
 
-use super::begun_again::{Restart, restart_of_frame};
-use super::choices::NONE;
-use super::choices::{Choice, ChoiceKind, Destination};
-use super::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
-use super::collected::CollectedResults;
-use super::evaluate;
-use super::tables::Fillings;
-use super::values::Values;
-use super::words::{EMPTY, FOREIGN, INTEGER, NAMED, bytes_of};
-use super::{Halt, Machine, Reason, Running};
+use super::limits::Limits;
+use crate::machine::Halt;
+use crate::machine::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
+use crate::machine::control::choices::{Choice, ChoiceKind, Choices, Destination, NONE};
+use crate::machine::control::collected::CollectedResults;
+use crate::machine::restart::{Restart, restart_of_frame};
+use crate::machine::tables::Fillings;
+use crate::machine::tuple_frame::slots_of_tuple;
+use crate::machine::values::Values;
+use crate::machine::words::{EMPTY, FOREIGN, NAMED, bytes_of};
 use region::{Bound, Copying, Full, Mark, Ref, Region};
 use space::{Atom, Variable};
-
-/// Heap bytes below which nothing is collected.
-const COLLECT_FROM: usize = 1 << 20;
-
-/// How much is made at least between two collections.
-const LEAST_MADE: usize = 1 << 12;
-
-/// In place of a hole: garbage is to be collected where the frame gives its result. It is an integer, which no collection
-/// moves, and not the 0 of a frame without holes.
-pub(super) const COLLECT: Ref = Ref::new(INTEGER, 1);
 
 /// What is in no slot that was written since the last collection, where garbage is collected at every call.
 const STALE: Ref = Ref::new(FOREIGN, Ref::PAYLOAD_MAX);
@@ -80,223 +70,111 @@ struct Walk<'a, F> {
     restarts: Vec<usize>,
 }
 
-impl Machine {
-    /// Whether it is time to collect garbage.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.bytes_held() > self.counters.collect_at
-    }
-
-    fn bytes_held(&self) -> usize {
-        self.values.heap.bytes_live() + self.values.beside
-    }
-
-    /// What of its memory nothing is in: free chunks, and the table that copies use.
-    fn bytes_unused(&self) -> usize {
-        let heap = self.values.heap.statistics();
-        heap.chunks_free * (heap.bytes_held / heap.chunks.max(1)) + self.values.heap.table_bytes()
-    }
-
-    /// Forgets the names of variables that nothing refers to any more.
-    fn forget_names(&mut self) {
-        let Values { heap, region, named, beside, .. } = &mut self.values;
-        let old = std::mem::take(named);
-        heap.relabel(region, |label| {
-            let Some(place) = label.checked_sub(NAMED) else { return label };
-            named.push(old[place as usize].clone());
-            NAMED + (named.len() - 1) as u32
-        });
-        *beside += named.len() * size_of::<Variable>();
-    }
+/// All that is held, for a collection of garbage.
+pub(in crate::machine) struct Collection<'a> {
+    pub(in crate::machine) limits: Limits<'a>,
+    pub(in crate::machine) choices: &'a mut Choices,
+    pub(in crate::machine) code: &'a Code,
+    pub(in crate::machine) results: &'a mut Vec<Ref>,
 }
 
-impl Running<'_> {
-    /// When to collect for the first time.
-    pub(super) fn set_collect_from(&mut self) {
-        self.m.counters.collect_at =
-            self.evaluator.collect_from.get().unwrap_or_else(|| COLLECT_FROM.min(self.collect_before()));
-    }
-
-    /// When to collect next, given what survived.
-    fn set_collect_at(&mut self) {
-        let live = self.m.bytes_held();
-        self.m.counters.collect_at = match self.evaluator.collect_from.get() {
-            Some(0) => 0,
-            from => (2 * live)
-                .max(from.unwrap_or(COLLECT_FROM))
-                .min(self.collect_before())
-                .max(live + live / 8 + LEAST_MADE),
-        };
-    }
-
-    /// With more than this there is no room for a copy and for the table that it needs, each as large again.
-    fn collect_before(&self) -> usize {
-        self.session.limits.heap_bytes_max.map_or(usize::MAX, |most| most / 8 * 3)
-    }
-
-    /// The bytes that the form has taken from the system, and those of them that something is in.
-    fn bytes_taken(&self) -> (usize, usize) {
-        let taken = match self.session.counts_memory {
-            true => self.session.form_steps.bytes(),
-            false => self.m.values.heap.bytes_held() + self.m.values.beside + self.session.tables.bytes(),
-        };
-        (taken, taken.saturating_sub(self.m.bytes_unused()))
-    }
-
-    /// Looks at the memory that the form takes.
-    pub(super) fn look_at_memory(&mut self) -> Result<(), Halt> {
-        let Some(most) = self.session.limits.heap_bytes_max else { return Ok(()) };
-        let (taken, used) = self.bytes_taken();
-        // What the system has given beyond the limit is to be used before more is asked for.
-        let held = self.session.limits.held_bytes_max().is_some_and(|held| taken > held);
-        let bytes = if held { most.saturating_add(1).max(used) } else { used };
-        match self.watch.took(bytes, &mut self.session.form_steps) {
-            Some(limit) => Err(Reason::Limit(limit).into()),
-            None => {
-                self.leave_heap(most.saturating_sub(used));
-                Ok(())
-            }
-        }
-    }
-
-    /// Leaves the heap what the limit leaves of it.
-    pub(super) fn limit_heap(&mut self) {
-        match self.session.limits.heap_bytes_max {
-            Some(most) => self.leave_heap(most.saturating_sub(self.bytes_taken().1)),
-            None => {
-                self.m.values.heap.set_limit(None);
-                self.m.frames.words_left = usize::MAX;
-            }
-        }
-    }
-
-    /// Lets the heap take `bytes` bytes more than it has, or the stack.
-    fn leave_heap(&mut self, bytes: usize) {
-        let live = self.m.values.heap.bytes_live();
-        self.m.frames.words_left = bytes / size_of::<u32>();
-        self.m.values.heap.set_limit(Some(live.saturating_add(bytes)));
-    }
-
-    /// Whether there is room for a collection: a copy of all that is held, and a table as large as all that was taken.
-    pub(super) fn has_room_to_collect(&self) -> bool {
-        let heap = &self.m.values.heap;
-        let held = self.session.limits.held_bytes_max();
-        heap.can_address_copy() && held.is_none_or(|held| self.bytes_taken().0 + heap.bytes_to_copy() <= held)
-    }
-}
-
-impl Running<'_> {
+impl Collection<'_> {
     /// Moves all that is reachable to a fresh region; the frame at hand holds this many arguments.
     ///
     /// If the limit leaves no room for the copy, nothing is collected any more. If the system has none, the evaluation is at
     /// its end: what it has found so far stays.
-    pub(super) fn collect_garbage(&mut self, arguments: usize) -> Result<(), Halt> {
-        if !self.has_room_to_collect() && self.evaluator.collect_from.get().is_none() {
-            self.m.counters.collect_at = self.m.bytes_held() / 8 * 9 + LEAST_MADE;
+    pub(in crate::machine) fn run(&mut self, arguments: usize) -> Result<(), Halt> {
+        if !self.limits.has_room_to_collect() && self.limits.collect_from.is_none() {
+            self.limits.put_off_collection();
             return Ok(());
         }
         let found = self.found_so_far();
-        let m = &mut self.m;
-        m.values.heap.set_limit(None);
-        let mut fresh = m.values.heap.open();
-        let mut foreign = Foreign::new(std::mem::take(&mut m.values.foreign));
-        if let Err(full) = m.copy_held(&mut fresh, &mut foreign, &mut self.results, arguments) {
-            m.values.heap.close(fresh);
-            m.values.foreign = foreign.old;
-            m.choices.stack.clear();
-            self.results = found;
+        self.limits.values.heap.set_limit(None);
+        let mut fresh = self.limits.values.heap.open();
+        let mut foreign = Foreign::new(std::mem::take(&mut self.limits.values.foreign));
+        let copied = self.copy_held(&mut fresh, &mut foreign, arguments);
+        let Limits { counters, frames, values, session, collect_from, .. } = &mut self.limits;
+        if let Err(full) = copied {
+            values.heap.close(fresh);
+            values.foreign = foreign.old;
+            self.choices.stack.clear();
+            *self.results = found;
             return Err(full.into());
         }
         // What is in the accumulator was taken from there.
-        m.frames.acc = EMPTY;
-        m.values.beside = foreign.kept.iter().map(bytes_of).sum();
-        m.values.foreign = foreign.kept;
-        let old = std::mem::replace(&mut m.values.region, fresh);
-        m.values.heap.close(old);
-        m.rooms.found_same.forget();
-        m.values.open_data.forget();
-        m.values.interned.forget();
-        m.values.kept.forget();
-        m.forget_names();
-        m.age_choices();
-        m.counters.collections += 1;
-        if self.evaluator.collect_from.get() == Some(0) {
-            let free = (m.frames.base + HEADER + arguments).max(m.choices.protected);
-            m.frames.stack[free..].fill(STALE.bits());
+        frames.acc = EMPTY;
+        values.beside = foreign.kept.iter().map(bytes_of).sum();
+        values.foreign = foreign.kept;
+        let old = std::mem::replace(&mut values.region, fresh);
+        values.heap.close(old);
+        values.forget_given_back();
+        forget_names(values);
+        age_choices(self.choices, values.foreign.len());
+        counters.collections += 1;
+        if *collect_from == Some(0) {
+            let free = (frames.base + HEADER + arguments).max(frames.protected);
+            frames.stack[free..].fill(STALE.bits());
         }
-        if self.session.limits.heap_bytes_max.is_some_and(|most| self.m.values.heap.table_bytes() > most / 16) {
-            self.m.values.heap.drop_table();
+        if session.limits.heap_bytes_max.is_some_and(|most| values.heap.table_bytes() > most / 16) {
+            values.heap.drop_table();
         }
-        self.set_collect_at();
-        self.limit_heap();
+        self.limits.set_collect_at();
+        self.limits.limit_heap();
         Ok(())
     }
 
-    /// Collects garbage where the frame at hand gives a result, which survives.
-    #[cold]
-    pub(super) fn collect_at_return(&mut self, value: Ref) -> Result<Ref, Halt> {
-        self.results.push(value);
-        self.collect_garbage(0)?;
-        Ok(self.results.pop().expect("it survives"))
-    }
-
-    /// To be called by what has made much. If it is time to collect garbage, that is done where the frame at hand gives its
-    /// result, or before that where a function is entered.
-    #[inline]
-    pub(super) fn collect_soon(&mut self) {
-        if self.m.is_crowded() {
-            self.look_within(1);
-            self.m.collect_when_given();
+    /// The results of the whole, and what its outermost expression has found so far.
+    fn found_so_far(&self) -> Vec<Ref> {
+        let mut found = self.results.clone();
+        if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.choices.stack.first()
+            && collector.return_point == ANSWER
+        {
+            found.extend(collector.results.values());
         }
-    }
-}
-
-impl Machine {
-    /// Asks for a collection of garbage where the frame at hand gives its result. One that has holes asks for it by those.
-    #[cold]
-    fn collect_when_given(&mut self) {
-        let hole = &mut self.frames.stack[self.frames.base + HOLE];
-        if *hole == 0 {
-            *hole = COLLECT.bits();
-        }
+        found
     }
 
     /// Copies all that is held, and results, to a fresh region.
-    fn copy_held(
-        &mut self,
-        fresh: &mut Region,
-        foreign: &mut Foreign,
-        results: &mut [Ref],
-        arguments: usize,
-    ) -> Result<(), Full> {
+    fn copy_held(&mut self, fresh: &mut Region, foreign: &mut Foreign, arguments: usize) -> Result<(), Full> {
+        let Limits { values, frames, .. } = &mut self.limits;
         let move_foreign = |reference| foreign.move_one(reference);
-        let copying = self.values.heap.copy(&self.values.region, Mark::START, Bound::Kept, fresh, move_foreign)?;
-        let seen = vec![0; self.frames.stack.len() / 64 + 1];
-        let mut walk = Walk { copying, code: &self.code, stack: &mut self.frames.stack, seen, restarts: Vec::new() };
-        let mut bound = walk.unbind(&self.choices.trail);
-        let mut walked = walk.results(results);
+        let copying = values.heap.copy(&values.region, Mark::START, Bound::Kept, fresh, move_foreign)?;
+        let seen = vec![0; frames.stack.len() / 64 + 1];
+        let mut walk = Walk { copying, code: self.code, stack: &mut frames.stack, seen, restarts: Vec::new() };
+        let mut bound = walk.unbind(&self.choices.bindings.trail);
+        let mut walked = walk.results(self.results);
         walked = walked.and_then(|()| walk.fillings(&mut self.choices.fillings));
-        walked = walked.and_then(|()| walk.all(&mut self.choices.stack, &mut bound, self.frames.base, arguments));
+        walked = walked.and_then(|()| walk.all(&mut self.choices.stack, &mut bound, frames.base, arguments));
         // If there was no room for all, they are bound again all the same.
         walk.bind(&mut bound, usize::MAX)?;
         walked?;
-        walk.forget_unreachable(&mut self.choices.trail, &mut self.choices.stack);
+        walk.forget_unreachable(&mut self.choices.bindings.trail, &mut self.choices.stack);
         Ok(())
     }
 }
 
-impl Machine {
-    /// No choice gives anything back that survived, but for what was copied after all that it leads to: so nothing else
-    /// needs to be kept from them. Grounded values are as old as every choice.
-    fn age_choices(&mut self) {
-        let foreign = self.values.foreign.len();
-        for choice in &mut self.choices.stack {
-            choice.foreign = foreign;
-            if let ChoiceKind::Collector(collector) = &mut choice.kind {
-                collector.floor.choices = 0;
-            }
+/// No choice gives anything back that survived, but for what was copied after all that it leads to: so nothing else
+/// needs to be kept from them. Grounded values are as old as every choice.
+fn age_choices(choices: &mut Choices, foreign: usize) {
+    for choice in &mut choices.stack {
+        choice.foreign = foreign;
+        if let ChoiceKind::Collector(collector) = &mut choice.kind {
+            collector.floor.choices = 0;
         }
-        self.choices.floor.choices = 0;
     }
+    choices.floor.choices = 0;
+}
+
+/// Forgets the names of variables that nothing refers to any more.
+fn forget_names(values: &mut Values) {
+    let Values { heap, region, named, beside, .. } = values;
+    let old = std::mem::take(named);
+    heap.relabel(region, |label| {
+        let Some(place) = label.checked_sub(NAMED) else { return label };
+        named.push(old[place as usize].clone());
+        NAMED + (named.len() - 1) as u32
+    });
+    *beside += named.len() * size_of::<Variable>();
 }
 
 impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
@@ -369,7 +247,7 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
         let waiting = &code.return_points[return_point as usize];
         if let Instruction::Child { .. } = code.instructions[waiting.pc as usize] {
             self.restarts.extend(restart_of_frame(self.stack, base));
-            return evaluate::slots_of_tuple(waiting.dst).try_for_each(|slot| self.slot(base, slot));
+            return slots_of_tuple(waiting.dst).try_for_each(|slot| self.slot(base, slot));
         }
         waiting.live.iter().try_for_each(|&slot| self.slot(base, slot))
     }

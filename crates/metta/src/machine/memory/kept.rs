@@ -10,7 +10,7 @@ use region::{Heap, Ref, tag};
 use rustc_hash::FxHashMap;
 use space::{Atom, Expression};
 
-use super::words::{CHANGED_DATA, EVALUATED_OPEN};
+use crate::machine::words::{CHANGED_DATA, EVALUATED_OPEN};
 
 /// What has fewer expressions in it is made again in no time. What is remembered counts as this many.
 const LARGE: usize = 16;
@@ -21,21 +21,21 @@ const TIMES_THE_LARGEST: usize = 4;
 
 /// What an expression has in it, as far as it was walked into.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Size {
+pub(in crate::machine) struct Size {
     expressions: usize,
     words: usize,
 }
 
 impl Size {
     /// That of an expression with this number of children, without what is in them.
-    pub(super) fn of_one(children: usize) -> Self {
+    pub(in crate::machine) fn of_one(children: usize) -> Self {
         Self { expressions: 1, words: children }
     }
 
     /// That of what is remembered, or of what was met before in the same walk.
-    pub(super) const KNOWN: Self = Self { expressions: LARGE, words: 0 };
+    pub(in crate::machine) const KNOWN: Self = Self { expressions: LARGE, words: 0 };
 
-    pub(super) fn add(&mut self, other: Self) {
+    pub(in crate::machine) fn add(&mut self, other: Self) {
         self.expressions = self.expressions.saturating_add(other.expressions);
         self.words = self.words.saturating_add(other.words);
     }
@@ -43,7 +43,7 @@ impl Size {
 
 /// Large data of which both forms are known.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(in crate::machine) struct Kept {
     pairs: Vec<(Ref, Atom)>,
     /// The last pair of each expression of the heap, marked or not.
     by_reference: FxHashMap<Ref, usize>,
@@ -60,7 +60,7 @@ fn place_of(expression: &Expression) -> usize {
 impl Kept {
     /// The atom of an expression of the heap, marked as evaluated if that is.
     #[inline]
-    pub(super) fn atom(&self, expression: Ref) -> Option<Atom> {
+    pub(in crate::machine) fn atom(&self, expression: Ref) -> Option<Atom> {
         if self.pairs.is_empty() {
             return None;
         }
@@ -74,7 +74,7 @@ impl Kept {
 
     /// The expression of the heap that an atom is, which counts as evaluated if the atom does.
     #[inline]
-    pub(super) fn reference(&self, expression: &Expression) -> Option<Ref> {
+    pub(in crate::machine) fn reference(&self, expression: &Expression) -> Option<Ref> {
         if self.pairs.is_empty() {
             return None;
         }
@@ -83,7 +83,7 @@ impl Kept {
 
     /// Remembers an expression of this size with its reference, if it is large.
     #[inline]
-    pub(super) fn keep(&mut self, reference: Ref, expression: &Expression, size: Size) {
+    pub(in crate::machine) fn keep(&mut self, reference: Ref, expression: &Expression, size: Size) {
         if size.expressions >= LARGE {
             self.keep_large(reference, expression, size);
         }
@@ -104,7 +104,7 @@ impl Kept {
 
     /// To be called when memory of the heap is given back: something else may lie there soon.
     #[inline]
-    pub(super) fn forget(&mut self) {
+    pub(in crate::machine) fn forget(&mut self) {
         if !self.pairs.is_empty() {
             *self = Self::default();
         }
@@ -112,7 +112,7 @@ impl Kept {
 }
 
 /// Whether it is plain to see that an expression holds no variable: it is marked, or was once noted as in normal form.
-pub(super) fn is_plainly_ground(heap: &Heap, expression: Ref) -> bool {
+pub(in crate::machine) fn is_plainly_ground(heap: &Heap, expression: Ref) -> bool {
     expression.tag() == tag::MARKED
         || expression.tag() == tag::EXPRESSION && ![0, EVALUATED_OPEN, CHANGED_DATA].contains(&heap.note(expression))
 }
