@@ -1,4 +1,4 @@
-//! The special forms: words of the library that are no native functions and that the machine has code for. Their types and rules
+//! The special forms: words of the library that the machine has code for and that are not native functions. Their types and rules
 //! are in `prelude.metta`, their words in `documentation.metta`.
 
 use crate::lowering::{Form, Loop, Lowering, SpecialForm, Wanted};

@@ -139,6 +139,20 @@ fn forms_are_forgotten_when_they_were_evaluated() {
     assert!(many < few + few / 20, "{few} bytes for 3,000 forms, {many} for 9,000");
 }
 
+#[test]
+fn forms_with_ever_new_numbers_take_no_more_memory() {
+    let kinds: [(&str, fn(usize) -> String); 2] = [
+        ("a number that is added", |n| format!("! (+ {n} 2)")),
+        ("a number in data", |n| format!("! (let $x (pair {n} a) $x)")),
+    ];
+    let grown = kinds.iter().filter_map(|(what, form)| {
+        let [few, many] = [6_000, 18_000].map(|count| bytes_max("", (0..count).map(form)));
+        (many > few + few / 20).then(|| format!("{what}: {few} bytes for 6,000 forms, {many} for 18,000"))
+    });
+    let grown: Vec<String> = grown.collect();
+    assert!(grown.is_empty(), "{}", grown.join("\n"));
+}
+
 /// By hand, with an optimized build: some seconds.
 #[test]
 #[ignore = "a hundred million steps"]

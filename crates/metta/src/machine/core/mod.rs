@@ -91,7 +91,7 @@ pub(super) enum Core {
     AsValue(Box<Core>),
     /// One step: what a call is reduced to, as it stands. Its alternatives are not collected.
     Reduce(Box<Reduce>),
-    /// What minimal code comes to, which is run; or, if it is so said, what a `function` comes to, while other atoms stay as they are.
+    /// What minimal code comes to. If `is_only_function` says so, only a `function` is run, and other atoms stay as they are.
     Run { code: Box<Core>, is_only_function: bool },
     /// The body of a `function`: what `return` says.
     Function { call: Called, body: Box<Core> },
@@ -101,7 +101,7 @@ pub(super) enum Core {
     Unify(Box<Unify>),
     /// A list is taken apart, if it can be.
     IfDecons(Box<IfDecons>),
-    /// What a list with the values of some variables in the place of others is.
+    /// An atom with the values of some variables in the place of others.
     Substitute(Box<Substitute>),
     /// A function that is made for an expression is called: it has a frame of its own.
     Made(Box<Made>),
@@ -179,7 +179,7 @@ pub(super) struct If {
     /// The name of the value of the condition, and what there is if that is no truth value.
     pub(super) value: Variable,
     pub(super) stuck: Rc<Core>,
-    /// What must still hold when the condition was evaluated, or there is the same.
+    /// What must still hold when the condition was evaluated; otherwise `stuck` is evaluated, too.
     pub(super) tests: Vec<Test>,
     /// Whether small integers are compared at once, and where.
     pub(super) shortcut: Option<Shortcut>,

@@ -1,4 +1,4 @@
-//! Expressions whose head is a symbol that is no special form.
+//! Expressions whose head is a symbol that is not a special form.
 
 use super::{Lower, Place, Whole};
 use crate::machine::code::{Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED};
@@ -11,7 +11,7 @@ use space::{Atom, Variable, variables};
 use std::rc::Rc;
 
 impl Lower<'_> {
-    /// An expression with a symbol as its head that is no special form.
+    /// An expression with a symbol as its head that is not a special form.
     pub(in crate::machine) fn named(&mut self, atom: &Atom, type_id: TypeId, place: Place) -> Core {
         let children = atom.children().expect("it is an expression");
         let arity = children.len() - 1;
@@ -144,7 +144,7 @@ impl Lower<'_> {
     }
 
     /// A call whose arguments are leaves and variables, and sums of numbers beside a variable that may have several results; where a
-    /// variable's value is to be evaluated, the expression is evaluated as it stands. `None` if it is no such call.
+    /// variable's value is to be evaluated, the expression is evaluated as it stands. `None` if it is not such a call.
     fn direct_call(&mut self, function: u32, typed: Option<&Rc<[Formal]>>, whole: Whole<'_>) -> Option<Core> {
         let Whole { atom, type_id } = whole;
         let (head, arguments) = atom.children().and_then(|children| children.split_first()).expect("a call has a head");

@@ -195,11 +195,14 @@ impl Lower<'_> {
         let value = self.value(code, 0, Place::Inside);
         self.facts.scope.forget_from(mark);
         let go_on = self.goes_on_with(value, step);
-        if agrees && tests.is_empty() {
-            return go_on;
+        match agrees {
+            true if tests.is_empty() => go_on,
+            true => {
+                let unless_first = self.unless_first(made, own, step, go_on.clone());
+                Core::guarded(tests, go_on, unless_first)
+            }
+            false => self.unless_first(made, own, step, go_on),
         }
-        let unless_first = self.unless_first(made, own, step, go_on.clone());
-        if agrees { Core::guarded(tests, go_on, unless_first) } else { unless_first }
     }
 
     /// The results of `map-atom` are evaluated as one tuple, whose head is the first of them: if that has a type error, it is the error of the

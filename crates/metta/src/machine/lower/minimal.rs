@@ -181,7 +181,7 @@ impl MinimalCode<'_, '_> {
         }
     }
 
-    /// What is no instruction is its own result.
+    /// An atom that is not an instruction is its own result.
     fn data(&mut self, atom: &Atom, within: Within) -> Core {
         let data = self.lower.quote(atom);
         result(data, within)

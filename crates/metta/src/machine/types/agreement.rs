@@ -8,6 +8,9 @@ use crate::types;
 use region::{Ref, tag};
 use space::{Atom, Bindings};
 
+/// Of no more leaves than this it is remembered whether they have a type.
+const LEAVES_MAX: usize = 1 << 10;
+
 impl TypeChecker<'_> {
     /// The only type of an atom, which may be `%Undefined%`; `None` if it has several, or an error.
     pub(in crate::machine) fn only_type(&mut self, atom: &Atom) -> Option<Atom> {
@@ -76,6 +79,10 @@ impl TypeChecker<'_> {
             return known;
         }
         let has = self.atom_has_type(atom, type_id, is_deep);
+        // Forms may hold ever new numbers.
+        if self.types.typed.len() == LEAVES_MAX {
+            self.types.typed.clear();
+        }
         self.types.typed.insert((leaf, type_id, is_deep), has);
         has
     }
