@@ -209,6 +209,7 @@ impl Program {
         }
         let read = || {
             let mut atoms = library_atoms(stdlib::PRELUDE, &rules);
+            stdlib::forms::read_off(&atoms);
             atoms.extend(stdlib::documentation_facts(stdlib::DOCUMENTATION, stdlib::operations(), &words));
             atoms
         };

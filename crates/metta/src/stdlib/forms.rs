@@ -4,12 +4,10 @@
 use crate::lowering::{Form, Loop, Lowering, SpecialForm, Wanted};
 use crate::names;
 use crate::operation::lowering_of;
-use crate::reader::read_atom;
 use crate::stdlib::PRELUDE;
 use crate::types;
-use crate::{Tokenizer, syntax};
-use space::{Atom, Grounded, SharedSpace, Symbol, VariableSource, distinct_parts, variables};
-use std::sync::LazyLock;
+use space::{Atom, Grounded, SharedSpace, Symbol, VariableSource, variables};
+use std::sync::OnceLock;
 
 /// Those that have code of their own.
 pub(crate) const FORMS: [SpecialForm; 28] = [
@@ -69,12 +67,12 @@ pub(crate) fn branches_of_case(template: &Atom) -> Option<&Atom> {
 
 /// Functions of the library that evaluate an argument which they take as it stands. The only rule of such a function is put in the place of a
 /// call whose arguments are written out, so that the argument becomes code.
-static INLINED: LazyLock<Vec<SpecialForm>> = LazyLock::new(|| {
-    let parsed = syntax::parse(PRELUDE);
-    let words = Tokenizer::default();
-    let atoms = parsed.tree.forms().iter().map(|form| read_atom(&parsed.tree, form.node, &words));
-    inlined(&atoms.collect::<Vec<_>>())
-});
+static INLINED: OnceLock<Vec<SpecialForm>> = OnceLock::new();
+
+/// Notes which functions of the library those are, given what the prelude says.
+pub(crate) fn read_off(prelude: &[Atom]) -> &'static [SpecialForm] {
+    INLINED.get_or_init(|| inlined(prelude))
+}
 
 /// Those of some functions that are put in the place of their calls: one rule, whose head takes anything, and one type, by which no argument
 /// is evaluated before; but the rule evaluates one.
@@ -97,7 +95,7 @@ fn inlined(atoms: &[Atom]) -> Vec<SpecialForm> {
             && FORMS.iter().all(|form| form.name != name)
             && arguments.iter().all(takes_anything)
             && variables(call).len() == arguments.len()
-            && distinct_parts(body).any(|part| evaluates_one_of(part, arguments));
+            && evaluates_one_of(body, arguments);
         if !is_such || about(names::EQUAL, name).is_none() {
             return None;
         }
@@ -109,12 +107,14 @@ fn inlined(atoms: &[Atom]) -> Vec<SpecialForm> {
     atoms.iter().filter_map(form_of).collect()
 }
 
-/// Whether a part of a rule evaluates one of its arguments.
-fn evaluates_one_of(part: &Atom, arguments: &[Atom]) -> bool {
-    match part.children() {
-        Some([head, goal, ..]) => (head.is_symbol("collapse") || head.is_symbol("metta")) && arguments.contains(goal),
+/// Whether a rule of the prelude, which is not deep, evaluates one of its arguments.
+fn evaluates_one_of(body: &Atom, arguments: &[Atom]) -> bool {
+    let Some(children) = body.children() else { return false };
+    let is_goal = match children {
+        [head, goal, ..] => (head.is_symbol("collapse") || head.is_symbol("metta")) && arguments.contains(goal),
         _ => false,
-    }
+    };
+    is_goal || children.iter().any(|child| evaluates_one_of(child, arguments))
 }
 
 /// The text of a name that the prelude gives a rule for.
@@ -123,9 +123,9 @@ fn text_of(name: &str) -> &'static str {
     &PRELUDE[place..place + name.len()]
 }
 
-/// All special forms.
+/// All special forms; those that are put in place are known once a program has read the library.
 pub(crate) fn all() -> impl Iterator<Item = &'static SpecialForm> {
-    const { &FORMS }.iter().chain(INLINED.iter())
+    const { &FORMS }.iter().chain(INLINED.get().into_iter().flatten())
 }
 
 /// The special form of a name.
