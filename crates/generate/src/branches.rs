@@ -67,18 +67,19 @@ impl Branches {
         }
     }
 
-    /// A `case`, and what it has bound. Nothing that is evaluated already stands behind it in one expression: docs/compat.md has what the machine
-    /// makes of that.
+    /// A `case`, and what it has bound.
     fn observed(&mut self) -> String {
         let chosen = self.choice(2);
         let (one, other) = (self.variable(), self.variable());
-        match self.dice.below(9) {
+        match self.dice.below(11) {
             0 | 1 => chosen,
             2 => format!("(let $r {chosen} (R $r {one} {other}))"),
             3 => format!("(let* (($r {chosen}) ($s (R $r {one}))) (S $s {other}))"),
             4 => format!("(R {one} {other} {chosen})"),
             5 => format!("(collapse {chosen})"),
             6 => format!("(chain {chosen} $r (R $r {one} {other}))"),
+            8 => format!("(R {chosen} {one} {other})"),
+            9 => format!("(chain {chosen} $r ($r {one}))"),
             7 => format!("(function (chain {chosen} $r (return (R $r {one}))))"),
             _ => format!("(let $r {chosen} (R $r {}))", self.choice(1)),
         }

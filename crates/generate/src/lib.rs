@@ -3,7 +3,8 @@
 //! 1. [`program`] writes one, of the [`Features`] asked for. It terminates, mostly; a limit on steps is the backstop.
 //! 2. [`mutant`] changes one that somebody else wrote, and [`spliced`] puts one together from several; [`vectors`] calls functions
 //!    whose types hold lengths, [`countdowns`] functions that carry values along, [`recursion`] tabled functions in layers,
-//!    [`branches`] chooses between branches that hold variables, and [`heads`] applies what expressions come to. The alternatives of [`multiplied`] are too many to go through.
+//!    [`branches`] chooses between branches that hold variables, [`heads`] applies what expressions come to, and [`bound_late`] binds what
+//!    stands behind in the same expression. The alternatives of [`multiplied`] are too many to go through.
 //! 3. Two ways of running a program are compared with [`renamed`] or [`as_multiset`].
 //! 4. [`shrink`] makes a program that differs as small as it can.
 //!
@@ -11,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bound_late;
 mod branches;
 mod changes;
 mod compare;
@@ -41,6 +43,7 @@ mod typed_parts;
 mod vectors;
 mod writer;
 
+pub use bound_late::bound_late;
 pub use branches::branches;
 pub use compare::{as_multiset, nameless, renamed, unnumbered};
 pub use countdowns::countdowns;
@@ -93,7 +96,7 @@ mod tests {
 
     #[test]
     fn recursion_and_branches_are_well_formed_and_the_same_every_time() {
-        for made in [recursion, branches] {
+        for made in [recursion, branches, bound_late] {
             for seed in 0..200 {
                 let program = made(seed);
                 assert_eq!(program, made(seed));

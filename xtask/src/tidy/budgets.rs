@@ -72,7 +72,7 @@ const LOOKS: [&str; 23] = [
 pub(super) const LIST: &str = "xtask/loops-without-budget.txt";
 
 /// How many loops the list has. Lower it when the list shrinks; never raise it.
-const LISTED_MAX: usize = 365;
+const LISTED_MAX: usize = 364;
 
 /// How many loops of a function do not look, and the line of the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -198,10 +198,10 @@ pub(super) enum Instruction {
     Build { dst: Slot, template: u32 },
     /// Evaluates what a slot holds, if it needs that.
     Value { slot: Slot, dst: Slot, type_id: TypeId, return_point: u32, position: Position },
-    /// Whether a slot holds an unbound variable, into a slot.
-    NoteUnbound { slot: Slot, dst: Slot },
-    /// If that was so, what the variable stands for now is not evaluated: it goes to a slot in place of the next instruction.
-    KeepUnbound { flag: Slot, slot: Slot, dst: Slot },
+    /// Whether a slot holds an unbound variable or evaluated data with such, or only whether it holds that data, into a slot.
+    NoteOpen { slot: Slot, dst: Slot, only_data: bool },
+    /// If that was so, what is in the slot now is not evaluated: it goes to another slot in place of the next instruction.
+    KeepOpen { flag: Slot, slot: Slot, dst: Slot },
     /// Evaluates what a slot holds in place of this frame. An answer that is an error is final.
     TailEvaluate { slot: Slot, type_id: TypeId, is_answer: bool },
     /// Evaluates an expression as it is written, without code of its own.
@@ -239,8 +239,9 @@ pub(super) enum Instruction {
     MarkNormalForm { slot: Slot },
     /// Notes whether the call of the function whose rule this is has the arguments that were written.
     NoteUnchangedCall { function: u32, dst: Slot },
-    /// Moves the value of a slot to another if it is plainly its own result; else goes elsewhere.
-    Settled { slot: Slot, dst: Slot, or: Pc },
+    /// Moves the value of a slot to another if it is plainly its own result, whatever is bound before its turn if that may be; else goes
+    /// elsewhere.
+    Settled { slot: Slot, dst: Slot, may_be_bound: bool, or: Pc },
     /// Goes elsewhere unless the arguments of the call at a slot are what is written.
     GuardUnchanged { at: Slot, or: Pc },
     /// Calls a native function on the arguments at the return point's frame.
@@ -427,8 +428,10 @@ pub(super) struct Data {
     /// Whether its leaves are their own results, and whether it is what the program says, evaluated or not.
     pub(super) is_normal: bool,
     pub(super) is_same: bool,
-    /// Whether one of the children was evaluated because it was not its own result.
-    pub(super) is_changed: bool,
+    /// The slots of children that were evaluated because they were not plainly their own results, and of what these came to.
+    pub(super) evaluated: Box<[[Slot; 2]]>,
+    /// What tells whether it is what the program says where a child is a call that may have come to itself.
+    pub(super) written: Option<ArgumentOrigin>,
     /// What is known of its types, if its head has one.
     pub(super) typed: Option<Box<TypedData>>,
 }

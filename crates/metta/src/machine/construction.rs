@@ -3,8 +3,9 @@
 //! An expression whose children are in normal form is noted as in normal form too, under the number that rules stand at: as long as no
 //! rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
-use super::code::{Data, DataSlot, HEADER, ReturnPoint};
+use super::code::{ArgumentOrigin, Data, DataSlot, HEADER, ReturnPoint};
 use super::control::choices::Destination;
+use super::normal_calls::{are_same, may_begin_with};
 use super::types::TypeChecker;
 use super::values::Looked;
 use super::words::is_always_normal;
@@ -42,7 +43,7 @@ impl Running<'_> {
     #[inline(always)]
     pub(super) fn constructed(&mut self, data: u32) -> Result<Option<Ref>, Full> {
         let m = &mut self.m;
-        let Data { stamp, slots, is_normal, is_same, is_changed, or, typed, .. } = &m.code.data[data as usize];
+        let Data { stamp, slots, is_normal, is_same, evaluated, written, or, typed, .. } = &m.code.data[data as usize];
         let (mut is_normal, frame) = (*is_normal, &m.frames.stack[m.frames.base + HEADER..]);
         let made = m.values.heap.stamp(&mut m.values.region, stamp, m.types.notes.normal())?;
         for &DataSlot { place, slot, is_value } in slots {
@@ -66,7 +67,11 @@ impl Running<'_> {
         if is_normal {
             return Ok(Some(if *is_same { made.marked() } else { made }));
         }
-        m.values.note_open(made, *is_changed);
+        if evaluated.is_empty() && written.is_none() {
+            m.values.note_open(made, *is_same, false, m.types.notes);
+        } else {
+            note_unless_changed(self, made, data)?;
+        }
         Ok(Some(made))
     }
 
@@ -76,7 +81,7 @@ impl Running<'_> {
         let Data { is_same, or, ref typed, .. } = self.m.code.data[data as usize];
         let is_looked_at = typed.as_ref().is_some_and(|typed| typed.expected.is_none());
         if !is_normal && is_looked_at {
-            self.m.values.note_open(made, false);
+            self.m.values.note_open(made, is_same, false, self.m.types.notes);
             return Some(made);
         }
         let typed = self.m.code.data[data as usize].typed.as_mut().expect("it is of a type");
@@ -93,15 +98,15 @@ impl Running<'_> {
             }
             _ => {}
         }
-        self.m.values.note_open(made, false);
+        self.m.values.note_open(made, is_same, false, self.m.types.notes);
         Some(made)
     }
 
     /// Calls what was thought to be data.
     #[cold]
     fn call_built(&mut self, call: Ref, data: u32) -> Result<(), Halt> {
-        let Data { function, return_point, is_same, is_changed, .. } = self.m.code.data[data as usize];
-        let is_same = is_same && !is_changed && !self.m.values.is_changed(call);
+        let Data { function, return_point, is_same, .. } = self.m.code.data[data as usize];
+        let is_same = is_same && came_to_themselves(self, data)? && !self.m.values.is_changed(call);
         self.m.values.heap.set_note(call, 0);
         let type_id = self.m.code.functions[function as usize].expected();
         let type_atom = self.types().type_atom(type_id);
@@ -109,4 +114,40 @@ impl Running<'_> {
             Task::Call(atom, type_atom, !is_same)
         })
     }
+}
+
+/// Notes built data of which only the values tell whether it is what the program says.
+#[inline(never)]
+fn note_unless_changed(running: &mut Running<'_>, made: Ref, data: u32) -> Result<(), Full> {
+    let Data { is_same, written, .. } = running.m.code.data[data as usize];
+    let is_same = match written {
+        Some(written) if !is_same => is_as_written(running, made, written)?,
+        _ => is_same,
+    };
+    let is_changed = !came_to_themselves(running, data)?;
+    running.m.values.note_open(made, is_same, is_changed, running.m.types.notes);
+    Ok(())
+}
+
+/// Whether built data is what is written, as far as that is easily told.
+fn is_as_written(running: &mut Running<'_>, made: Ref, written: ArgumentOrigin) -> Result<bool, Full> {
+    let m = &mut running.m;
+    let argument = m.values.heap.walk(m.values.heap.child(made, written.index + 1));
+    if !may_begin_with(&m.values, argument, written.head) {
+        return Ok(false);
+    }
+    let written = m.code.build(&m.frames, &mut m.values, &mut m.rooms.scratch, written.template)?;
+    are_same(&mut m.values, &mut m.counters.compared, (made, written), &mut m.code.looked_at_max())
+}
+
+/// Whether the children of data that were evaluated came to themselves.
+fn came_to_themselves(running: &mut Running<'_>, data: u32) -> Result<bool, Full> {
+    let m = &mut running.m;
+    for place in 0..m.code.data[data as usize].evaluated.len() {
+        let [before, value] = m.code.data[data as usize].evaluated[place].map(|slot| m.read(slot));
+        if !are_same(&mut m.values, &mut m.counters.compared, (value, before), &mut m.code.looked_at_max())? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -175,7 +175,7 @@ impl Running<'_> {
         self.m.frames.own(usize::from(CHILDREN) + length + HEADER)?;
         self.m.frames.set_slot(SHAPE, raw(usize::from(type_id) | length << 16));
         self.m.frames.set_slot(EXPRESSION, value);
-        self.m.slots().note_unbound_children(value, length)?;
+        self.m.slots().note_open_children(value, length)?;
         self.walk_tuple(0, length)
     }
 
@@ -282,7 +282,10 @@ impl Running<'_> {
             return self.interpret(call, Destination::Frame, |atom| Task::Call(atom, type_atom, !same));
         }
         let value = match self.is_certainly_data(head, usize::from(count)) {
-            true if same => self.m.values.note_normal(call, self.m.types.notes),
+            true if same => {
+                self.m.values.note_normal(call, self.m.types.notes);
+                self.m.evaluated(call)
+            }
             true => self.m.values.note_normal(call, self.m.types.notes).unmarked(),
             false => call,
         };

@@ -667,9 +667,12 @@ impl<'a> Listing<'a> {
                 Wanted::Number => format!("collect-number {}{}", slot(begun), self.return_point(return_point)),
             },
             Instruction::Collected { begun, slot: value } => format!("collected {}, {}", slot(begun), slot(value)),
-            Instruction::NoteUnbound { slot: value, dst } => format!("note-unbound {} -> {}", slot(value), slot(dst)),
-            Instruction::KeepUnbound { flag, slot: value, dst } => {
-                format!("keep-unbound {}, {} -> {}", slot(flag), slot(value), slot(dst))
+            Instruction::NoteOpen { slot: value, dst, only_data } => {
+                let word = if only_data { "note-open-data" } else { "note-open" };
+                format!("{word} {} -> {}", slot(value), slot(dst))
+            }
+            Instruction::KeepOpen { flag, slot: value, dst } => {
+                format!("keep-open {}, {} -> {}", slot(flag), slot(value), slot(dst))
             }
             Instruction::CheckReduct { slot: value, template, return_point, .. } => {
                 let call = template.map_or_else(String::new, |call| format!(", of {}", self.template(call.get())));

@@ -1,15 +1,21 @@
-//! Variables that an earlier part of the same expression binds.
+//! Parts of an expression that are not evaluated whatever an earlier part of the same expression binds.
 //!
 //! 1. An unbound variable is its own result. In the interpreter it stays that if a part of the expression that is evaluated
-//!    later, or was evaluated before it, binds it: what it stands for is not evaluated as that part.
-//! 2. Code notes with `note-unbound` what is unbound when an expression begins, and asks with `keep-unbound` when its turn comes. What is
-//!    evaluated without code has a slot with a bit for each child, or an expression of such words.
+//!    later, or was evaluated before it, binds it: what it stands for is not evaluated as that part. Where parts are evaluated to types, it is.
+//! 2. So is data with variables that was evaluated, whatever these are bound to: an expression keeps its mark until what is bound is put
+//!    into it, as is done where the expression around it begins.
+//! 3. Code notes with `note-open` what is open when an expression begins, and asks with `keep-open` when its turn comes. What is
+//!    evaluated without code has a slot with a bit for each child, or an expression of such words; a call that is evaluated to types
+//!    takes such data as it stands.
+//! 4. That needs data to be known as evaluated: see [`Values::note_open`](super::values::Values::note_open).
 
 use super::Halt;
 use super::code::Slot;
+use super::notes::Notes;
 use super::slots::Slots;
 use super::tuple_frame::HELD;
-use super::words::{FALSE, TRUE, raw};
+use super::values::{Values, holds_bound};
+use super::words::{EVALUATED_OPEN, FALSE, TRUE, raw};
 use region::{Full, Ref, tag};
 use std::ops::Range;
 
@@ -17,14 +23,15 @@ use std::ops::Range;
 const IN_A_WORD: usize = 24;
 
 impl Slots<'_> {
-    /// Notes whether a slot holds an unbound variable.
-    pub(super) fn note_unbound(&mut self, slot: Slot, dst: Slot) -> Result<(), Halt> {
-        let is_unbound = self.read(slot).tag() == tag::VARIABLE;
-        self.frames.put(dst, if is_unbound { TRUE } else { FALSE })
+    /// Notes whether a slot holds an unbound variable or evaluated data with such, or only whether it holds that data.
+    pub(super) fn note_open(&mut self, slot: Slot, dst: Slot, only_data: bool) -> Result<(), Halt> {
+        let value = self.read(slot);
+        let is_open = !only_data && value.tag() == tag::VARIABLE || is_open_data(self.values, value, self.notes);
+        self.frames.put(dst, if is_open { TRUE } else { FALSE })
     }
 
-    /// Gives what a variable stands for that was unbound then, and leaves out its evaluation.
-    pub(super) fn keep_unbound(&mut self, flag: Slot, slot: Slot, dst: Slot) -> Result<(), Halt> {
+    /// Gives what a slot holds that was open then, and leaves out its evaluation.
+    pub(super) fn keep_open(&mut self, flag: Slot, slot: Slot, dst: Slot) -> Result<(), Halt> {
         if self.read(flag) == TRUE {
             let value = self.read(slot);
             self.frames.set_slot(dst, value);
@@ -33,16 +40,16 @@ impl Slots<'_> {
         Ok(())
     }
 
-    /// Notes which children of an expression are unbound variables.
-    pub(super) fn note_unbound_children(&mut self, value: Ref, length: usize) -> Result<(), Full> {
-        let first = self.unbound_children(value, 0..length.min(IN_A_WORD));
+    /// Notes which children of an expression are open.
+    pub(super) fn note_open_children(&mut self, value: Ref, length: usize) -> Result<(), Full> {
+        let first = self.open_children(value, 0..length.min(IN_A_WORD));
         if length <= IN_A_WORD {
             self.frames.set_slot(HELD, first);
             return Ok(());
         }
         let mut words = vec![first];
         for from in (IN_A_WORD..length).step_by(IN_A_WORD) {
-            words.push(self.unbound_children(value, from..length.min(from + IN_A_WORD)));
+            words.push(self.open_children(value, from..length.min(from + IN_A_WORD)));
         }
         let is_any = words.iter().any(|word| word.payload() != 0);
         let held = if is_any { self.values.heap.expression(&mut self.values.region, &words)? } else { first };
@@ -50,15 +57,18 @@ impl Slots<'_> {
         Ok(())
     }
 
-    /// A bit for each of some children of an expression: whether it is an unbound variable.
-    fn unbound_children(&self, value: Ref, range: Range<usize>) -> Ref {
+    /// A bit for each of some children of an expression: whether it is open.
+    fn open_children(&self, value: Ref, range: Range<usize>) -> Ref {
         let heap = &self.values.heap;
-        let is_unbound = |index: &usize| heap.walk(heap.child(value, *index)).tag() == tag::VARIABLE;
+        let is_open = |index: &usize| {
+            let child = heap.walk(heap.child(value, *index));
+            child.tag() == tag::VARIABLE || is_open_data(self.values, child, self.notes)
+        };
         let from = range.start;
-        raw(range.filter(is_unbound).fold(0, |bits, index| bits | 1 << (index - from)))
+        raw(range.filter(is_open).fold(0, |bits, index| bits | 1 << (index - from)))
     }
 
-    /// Whether a child of the expression at hand was an unbound variable.
+    /// Whether a child of the expression at hand was open.
     pub(super) fn is_held(&self, index: usize) -> bool {
         let held = self.frames.slot(HELD);
         let word = match held.is_expression() {
@@ -68,4 +78,10 @@ impl Slots<'_> {
         };
         word.payload() >> (index % IN_A_WORD) & 1 == 1
     }
+}
+
+/// Whether a value is an expression with variables that came to itself, and none of them is bound.
+#[inline]
+pub(super) fn is_open_data(values: &Values, value: Ref, notes: Notes) -> bool {
+    value.tag() == tag::EXPRESSION && values.heap.note(value) == EVALUATED_OPEN && !holds_bound(values, value, notes)
 }

@@ -47,7 +47,7 @@ impl Running<'_> {
                 m.values.heap.set_child(whole, usize::from(place), child);
             }
             if !is_normal {
-                m.values.heap.set_note(whole, 0);
+                m.values.note_open(whole, true, false, notes);
             }
             made[number] = (if is_normal { whole.marked() } else { whole }, is_normal);
         }

@@ -171,7 +171,7 @@ impl UnchangedCalls<'_> {
 }
 
 /// Whether a value may be a call with this head.
-fn may_begin_with(values: &Values, value: Ref, head: Option<Ref>) -> bool {
+pub(super) fn may_begin_with(values: &Values, value: Ref, head: Option<Ref>) -> bool {
     let Some(head) = head else { return true };
     let first = if value.is_expression() { values.heap.children(value).first() } else { None };
     first.is_some_and(|&first| first == head || first.tag() == FOREIGN && head.tag() == FOREIGN)

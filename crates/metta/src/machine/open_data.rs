@@ -26,11 +26,13 @@ pub(super) struct OpenData {
     known: [Cell<Remembered>; REMEMBERED],
     /// How often a variable was bound; 0 is never, so what is remembered under it is nothing.
     binds: u64,
+    /// Room for the expressions that are still to be looked into.
+    room: Cell<Vec<Ref>>,
 }
 
 impl Default for OpenData {
     fn default() -> Self {
-        Self { known: std::array::from_fn(|_| Cell::new(NOTHING)), binds: 1 }
+        Self { known: std::array::from_fn(|_| Cell::new(NOTHING)), binds: 1, room: Cell::default() }
     }
 }
 
@@ -45,6 +47,16 @@ impl OpenData {
     /// Nothing was found to be bound in an expression; whether there are variables.
     pub(super) fn note(&self, expression: Ref, has_variables: bool) {
         self.known[Self::place(expression)].set(Remembered { expression, binds: self.binds, has_variables });
+    }
+
+    /// Looks into an expression, with room for what is in it.
+    pub(super) fn look_into<R>(&self, expression: Ref, look: impl FnOnce(&mut Vec<Ref>) -> R) -> R {
+        let mut work = self.room.take();
+        work.clear();
+        work.push(expression);
+        let found = look(&mut work);
+        self.room.set(work);
+        found
     }
 
     /// How often a variable was bound. What holds as long as nothing is bound does so as long as this stays.

@@ -117,7 +117,7 @@ impl Running<'_> {
                 Instruction::Value { slot, dst, type_id, return_point, position } => {
                     self.value(slot, dst, type_id, return_point, position)
                 }
-                Instruction::Settled { slot, dst, or } => self.settled(slot, dst, or),
+                Instruction::Settled { slot, dst, may_be_bound, or } => self.settled(slot, dst, may_be_bound, or),
                 Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
                 Instruction::Build { dst, template } => {
                     self.m.build(template).and_then(|value| self.m.frames.put(dst, value))
@@ -166,8 +166,8 @@ impl Running<'_> {
                     self.m.frames.put(slot, Ref::from_bits(self.m.choices.stack.len() as u32))
                 }
                 Instruction::End { begun, value, return_point } => self.end(begun, self.m.read(value), return_point),
-                Instruction::NoteUnbound { slot, dst } => self.m.slots().note_unbound(slot, dst),
-                Instruction::KeepUnbound { flag, slot, dst } => self.m.slots().keep_unbound(flag, slot, dst),
+                Instruction::NoteOpen { slot, dst, only_data } => self.m.slots().note_open(slot, dst, only_data),
+                Instruction::KeepOpen { flag, slot, dst } => self.m.slots().keep_open(flag, slot, dst),
                 Instruction::Compare { comparison, left, right, return_point } => {
                     self.compare(comparison, self.m.read(left), self.m.read(right), return_point)
                 }
@@ -371,12 +371,12 @@ impl Running<'_> {
         }
     }
 
-    /// Moves what a slot holds, if it is its own result.
+    /// Moves what a slot holds, if it is its own result. Data with variables that was not evaluated is not if these may be bound before.
     #[inline]
-    fn settled(&mut self, slot: Slot, dst: Slot, or: Pc) -> Result<(), Halt> {
+    fn settled(&mut self, slot: Slot, dst: Slot, may_be_bound: bool, or: Pc) -> Result<(), Halt> {
         let value = self.m.read(slot);
         let found = match self.m.normal(value, 0) {
-            None => self.settled_value(value, 0)?,
+            None => self.settled_value(value, 0)?.filter(|found| !may_be_bound || found.tag() != tag::EXPRESSION),
             found => found.filter(|&found| found != EMPTY),
         };
         match found {

@@ -2,6 +2,7 @@
 
 use super::code::{HEADER, Slot, TypeId};
 use super::evaluate::{TUPLE_MAX, evaluate_child};
+use super::held::is_open_data;
 use super::restart::type_slot;
 use super::tuple_frame::{CHILDREN, EXPRESSION, SHAPE, TYPED, slots_of_typed};
 use super::type_errors::is_about_types;
@@ -64,7 +65,9 @@ impl Running<'_> {
         self.m.frames.set_slot(CHILDREN, head);
         self.m.frames.set_slot(type_slot(length), raw(usize::from(type_id)));
         for (index, formal) in signature.formals.iter().enumerate() {
-            self.m.frames.set_slot(CHILDREN + (length + index + 1) as Slot, formal_word(*formal));
+            let is_open = is_open_data(&self.m.values, self.m.original_child(index + 1), self.m.types.notes);
+            let formal = if is_open { Formal::Raw } else { *formal };
+            self.m.frames.set_slot(CHILDREN + (length + index + 1) as Slot, formal_word(formal));
         }
         self.walk_typed(1, length)
     }
@@ -115,7 +118,9 @@ impl Running<'_> {
         let result = signature.result.map_or(type_id, |result| self.m.types.evaluated_as(result));
         self.m.frames.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         for (formal, index) in signature.formals.iter().zip(1..).skip(index - 1) {
-            self.m.frames.set_slot(place(index), formal_word(*formal));
+            if self.m.frames.slot(place(index)).payload() != AS_IT_STANDS {
+                self.m.frames.set_slot(place(index), formal_word(*formal));
+            }
         }
         Ok(false)
     }

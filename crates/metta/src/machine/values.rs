@@ -471,9 +471,16 @@ impl Values {
         self.heap.children(expression).iter().any(|&child| self.is_changed_data(child))
     }
 
-    /// Notes data that is not known to be in normal form: whether it is what the program says.
-    pub(super) fn note_open(&mut self, made: Ref, is_changed: bool) {
-        let note = if is_changed || self.is_changed(made) { CHANGED_DATA } else { 0 };
+    /// Notes data that is not known to be in normal form: whether it is what the program says, `is_same` if it is written so that its own
+    /// parts make it that.
+    pub(super) fn note_open(&mut self, made: Ref, is_same: bool, is_changed: bool, notes: Notes) {
+        let note = if is_changed || self.is_changed(made) {
+            CHANGED_DATA
+        } else if is_same && self.heap.children(made).iter().all(|&child| is_open_part(self, child, notes)) {
+            EVALUATED_OPEN
+        } else {
+            0
+        };
         self.heap.set_note(made, note);
     }
 
@@ -515,6 +522,9 @@ impl Values {
             TERM if is_normal => Some(Looked { value: evaluated_term(child), is_normal }),
             tag::VARIABLE if self.heap.binding(child).is_none() => Some(Looked { value: child, is_normal }),
             tag::VARIABLE => self.look_through(child, notes),
+            tag::EXPRESSION if self.heap.note(child) == EVALUATED_OPEN && !holds_bound(self, child, notes) => {
+                Some(Looked { value: child, is_normal: false })
+            }
             _ => None,
         }
     }
@@ -858,6 +868,22 @@ impl Values {
         self.term_refs[index] = Some(reference);
         Ok(reference)
     }
+}
+
+/// Whether a child of data is its own result as long as none of its variables is bound.
+fn is_open_part(values: &Values, child: Ref, notes: Notes) -> bool {
+    match child.tag() {
+        tag::VARIABLE => true,
+        tag::EXPRESSION if values.heap.note(child) == EVALUATED_OPEN => true,
+        _ => values.is_normal(child, notes),
+    }
+}
+
+/// Whether a bound variable occurs in an expression.
+#[inline(never)]
+pub(super) fn holds_bound(values: &Values, expression: Ref, notes: Notes) -> bool {
+    let open_data = &values.open_data;
+    open_data.of(expression).is_none() && open_data.look_into(expression, |work| values.any_mentions_bound(work, notes))
 }
 
 /// A hash of a constant that can be found again.

@@ -137,6 +137,13 @@ fn branches_that_hold_variables_print_the_same_in_both_evaluators() {
 }
 
 #[test]
+fn values_that_are_bound_late_print_the_same_in_both_evaluators() {
+    let report = compare_evaluators(seeds(0..100), true, generate::bound_late);
+    assert!(report.differences.is_empty(), "{report}");
+    report.say();
+}
+
+#[test]
 fn heads_that_come_to_names_print_the_same_in_both_evaluators() {
     assert_agree(&compare_evaluators(seeds(0..100), true, generate::heads));
 }

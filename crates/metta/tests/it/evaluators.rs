@@ -1075,3 +1075,31 @@ fn what_stands_before_empty_is_evaluated() {
         ("(= (h $x) (foo Empty $x)) (: h (-> Atom Atom)) !(h (Error))", "[(foo Empty (Error))]"),
     ]);
 }
+
+/// Hyperon 0.2.10 gives the first of these, and marks what was evaluated in the same way.
+#[test]
+fn what_was_evaluated_is_data_whatever_is_bound_in_it_before_its_turn() {
+    let rules =
+        "(= (b (Z (k 1))) done) (= (k 1) 2) (= (p (k 1)) done) (= (n 1) done) (: T (-> $t $u T)) (: D (-> D D D))
+         (: raw (-> Atom Atom %Undefined%))";
+    let programs = [
+        ("(= (f $a) (R (b $a) $a)) !(f (Z $p))", "[(R done (Z (k 1)))]"),
+        ("(= (f $a) (R (b $a) (S $a))) !(f (Z $p))", "[(R done (S (Z 2)))]"),
+        ("(= (f $a) (D (b $a) $a)) !(f (Z $p))", "[(D done (Z (k 1)))]"),
+        ("(= (f $a) (T (b $a) $a)) !(f (Z $p))", "[(T done (Z (k 1)))]"),
+        ("(= (f $a) (== (b $a) $a)) !(f (Z $p))", "[False]"),
+        ("(= (f $a) ((b $a) $a)) !(f (Z $p))", "[(done (Z (k 1)))]"),
+        ("(= (f $a $p) (R (n $p) $a)) !(f (Z (+ $p 1)) $p)", "[(R done (Z (+ 1 1)))]"),
+        ("(= (f $a) (let $w (S $a) (R (b $a) $w))) !(f (Z $p))", "[(R done (S (Z (k 1))))]"),
+        ("(= (f $a) (let $r (b $a) (R $r $a))) !(f (Z $p))", "[(R done (Z 2))]"),
+        ("(= (f $a) (chain (eval (b $a)) $r ($r $a))) !(f (Z $p))", "[(done (Z 2))]"),
+        ("(= (f $a) (chain (b $a) $r ($r $a))) !(f (Z $p))", "[(done (Z (k 1)))]"),
+        ("(= (f $a) (chain (eval (b $a)) $r (unify $r done $a no))) !(f (Z $p))", "[(Z 2)]"),
+        ("(= (raw $x $y) (R $x $y)) !(raw (p $v) $v)", "[(R done (k 1))]"),
+        ("(= (raw $x $y) (R (S $x) $y)) !(raw (p $v) $v)", "[(R (S done) (k 1))]"),
+        ("(= (f $a $p) ((b $a) $p)) !(let $c (cons-atom Z ($q)) (f $c (quote $q)))", "[(done (quote (k 1)))]"),
+    ];
+    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
+    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
+    check_both(&programs);
+}

@@ -73,7 +73,7 @@ impl Compiler<'_, '_> {
 
     /// A tuple whose head is known when it is evaluated.
     pub(super) fn apply(&mut self, parts: &Apply, dest: Dest) {
-        let Apply { children, as_written, is_same, type_id } = parts;
+        let Apply { children, held, as_written, is_same, type_id } = parts;
         let block = self.slots(HEADER + children.len() - 1);
         let head = self.slot();
         let place_of = |index: usize| if index == 0 { head } else { block + (HEADER + index - 1) as Slot };
@@ -85,7 +85,8 @@ impl Compiler<'_, '_> {
                 Core::Evaluate { variable, .. } => {
                     let (slot, dst) = (self.state.variables[variable], place_of(index));
                     let label = *elsewhere.get_or_insert_with(|| self.elsewhere(Rc::clone(as_written), dest));
-                    self.emit_to(Instruction::Settled { slot, dst, or: 0 }, label);
+                    let may_be_bound = held.contains(variable);
+                    self.emit_to(Instruction::Settled { slot, dst, may_be_bound, or: 0 }, label);
                     self.mark_live(dst);
                 }
                 _ => {}

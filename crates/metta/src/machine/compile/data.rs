@@ -8,6 +8,7 @@
 //! 4. In last place, data whose last child is a call becomes a hole of what the frame comes to, and the call takes the
 //!    place of the frame.
 
+use super::held::{hold_all, hold_data, open_flag};
 use super::{CodeState, Compiler, Dest, Errors, Label, Later};
 use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot};
 use crate::machine::core::{self, Core, DataTypes, Evaluator, Test, Written};
@@ -24,8 +25,9 @@ pub(super) struct Parts {
     children: Vec<Ref>,
     slots: Vec<DataSlot>,
     is_same: bool,
-    /// Whether a child was evaluated because it was not its own result.
-    is_changed: bool,
+    /// The slots of children that were evaluated because they were not plainly their own results, and of what these came to.
+    evaluated: Vec<[Slot; 2]>,
+    written: Option<ArgumentOrigin>,
     by: Option<Rc<DataTypes>>,
 }
 
@@ -102,6 +104,11 @@ impl Compiler<'_, '_> {
         parts.is_same = data.is_same;
         let dst = if begins { self.slot() } else { self.target(dest) };
         let written = data.written.as_ref().and_then(|arguments| self.written_data(data.head, arguments));
+        // Where rules do not change, it is asked only of data with variables.
+        let written = written.filter(|written| {
+            parts.written = Some(*written);
+            self.run.m.code.is_exact
+        });
         match (dest, written) {
             (_, Some(written)) => {
                 self.build_joined(parts, dst);
@@ -171,7 +178,12 @@ impl Compiler<'_, '_> {
     /// Leaves and slots, after the code that evaluates what is evaluated first.
     fn parts_of(&mut self, data: &core::Data) -> Parts {
         let (mut children, mut slots) = (vec![data.head], Vec::new());
-        let held = self.hold(&data.held);
+        let held = match data.by {
+            Some(_) => hold_data(self, &data.children),
+            // What can be built at once is not evaluated part by part where nothing is to be evaluated.
+            None if data.is_at_once || self.run.m.code.is_exact && !data.is_flat => hold_all(self, &data.children),
+            None => self.hold(&data.held),
+        };
         for child in &data.children {
             let place = children.len() as Slot;
             let taken = match child {
@@ -188,7 +200,7 @@ impl Compiler<'_, '_> {
         }
         self.held = held;
         let (function, by) = (data.function, data.by.clone());
-        Parts { function, children, slots, is_same: false, is_changed: false, by }
+        Parts { function, children, slots, is_same: false, evaluated: Vec::new(), written: None, by }
     }
 
     /// The instruction that builds data, and what is to be done where a child is not its own result.
@@ -207,7 +219,7 @@ impl Compiler<'_, '_> {
     }
 
     fn emit_data(&mut self, parts: &Parts, made: &Rebuilt) -> u32 {
-        let Parts { function, children, slots, is_same, is_changed, by } = parts.clone();
+        let Parts { function, children, slots, is_same, evaluated, written, by } = parts.clone();
         let dst = match made {
             Rebuilt::Slot(dst, _) => *dst,
             Rebuilt::Result | Rebuilt::Wrapper(..) => self.slot(),
@@ -230,7 +242,8 @@ impl Compiler<'_, '_> {
             or: Pc::MAX,
             is_normal,
             is_same,
-            is_changed,
+            evaluated: evaluated.into(),
+            written,
             typed,
         });
         self.emit(match made {
@@ -260,14 +273,20 @@ impl Compiler<'_, '_> {
         let Unnormalized { label, mut parts, made, state, errors } = unnormalized;
         (self.state, self.errors) = (state, errors);
         self.place(label);
+        // What is evaluated first may bind the others.
+        let others = parts.slots.iter().filter(|part| !part.is_value).skip(1);
+        let flags: Vec<(Slot, Slot)> = others.map(|part| (part.slot, open_flag(self, part.slot, false))).collect();
         for part in parts.slots.iter_mut().filter(|part| !part.is_value) {
             let dst = self.slot();
+            if let Some((_, flag)) = flags.iter().find(|(slot, _)| *slot == part.slot) {
+                self.emit(Instruction::KeepOpen { flag: *flag, slot: part.slot, dst });
+            }
             let return_point = self.return_point(dst, None);
             self.emit(Instruction::Value { slot: part.slot, dst, type_id: 0, return_point, position: Position::Child });
             self.mark_live(dst);
+            parts.evaluated.push([part.slot, dst]);
             *part = DataSlot { slot: dst, is_value: true, ..*part };
         }
-        parts.is_changed = true;
         self.emit_data(&parts, &made);
         match made {
             Rebuilt::Result => {}

@@ -1,6 +1,7 @@
 //! From [Core](crate::machine::core) to instructions, node by node.
 
 use super::head::Or;
+use super::held::hold_data;
 use super::{Compiler, Dest, Label, Later};
 use crate::machine::code::{ArgumentSource, Arguments, HEADER, Instruction, Pc, Position, Slot, TypeId};
 use crate::machine::core::{
@@ -308,6 +309,7 @@ impl Compiler<'_, '_> {
 
     fn compute(&mut self, compute: &Compute, dest: Dest) {
         let Compute { operation, operands, is_as_written } = compute;
+        let held = hold_data(self, operands);
         let left = self.slot_of_node(&operands[0]);
         let constant = match (operation, operands.get(1)) {
             (Operation::Arithmetic(_), Some(Core::Leaf(leaf))) if is_small(*leaf) => Some(*leaf),
@@ -317,6 +319,7 @@ impl Compiler<'_, '_> {
             Some(right) => self.slot_of_node(right),
             None => left,
         };
+        self.held = held;
         let dst = self.target(dest);
         let return_point = self.return_point(dst, None);
         self.run.m.code.return_points[return_point as usize].is_as_written = *is_as_written;
@@ -399,7 +402,10 @@ impl Compiler<'_, '_> {
         let block = self.slots(HEADER + call.arguments.len());
         let outer = self.errors;
         let label = call.is_gathered.then(|| self.begin_barrier(block + 2));
-        let held = self.hold(&call.held);
+        let held = match call.formals {
+            Some(_) => hold_data(self, &call.arguments),
+            None => self.hold(&call.held),
+        };
         for (index, argument) in call.arguments.iter().enumerate() {
             self.node(argument, Dest::Slot(block + (HEADER + index) as Slot));
         }
@@ -451,9 +457,11 @@ impl Compiler<'_, '_> {
     fn native(&mut self, native: &Native, dest: Dest) {
         let Native { operation, arguments, is_as_written } = native;
         let first = self.slots(HEADER + arguments.len()) + HEADER as Slot;
+        let held = hold_data(self, arguments);
         for (index, argument) in arguments.iter().enumerate() {
             self.node(argument, Dest::Slot(first + index as Slot));
         }
+        self.held = held;
         let dst = self.target(dest);
         let return_point = self.return_point(dst, None);
         self.run.m.code.return_points[return_point as usize].is_as_written = *is_as_written;
@@ -522,7 +530,7 @@ impl Compiler<'_, '_> {
     }
 
     fn effect(&mut self, effect: Effect, operands: &[Core], dest: Dest) {
-        let slots: Vec<Slot> = operands.iter().map(|operand| self.slot_of_node(operand)).collect();
+        let slots = slots_of_nodes(self, operands);
         let dst = self.target(dest);
         let return_point = self.return_point(dst, None);
         self.emit(match (effect, slots.as_slice()) {
@@ -537,7 +545,7 @@ impl Compiler<'_, '_> {
     }
 
     fn list(&mut self, list: &List, dest: Dest) {
-        let slots: Vec<Slot> = list.operands.iter().map(|operand| self.slot_of_node(operand)).collect();
+        let slots = slots_of_nodes(self, &list.operands);
         let dst = self.target(dest);
         let or = 0;
         let instruction = match (list.operation, slots.as_slice()) {
@@ -587,4 +595,12 @@ impl Compiler<'_, '_> {
     pub(super) fn jump(&mut self, to: Label) {
         self.emit_to(Instruction::Jump { to: 0 }, to);
     }
+}
+
+/// The slots of the values of nodes, which are evaluated one after the other.
+fn slots_of_nodes(compiler: &mut Compiler<'_, '_>, nodes: &[Core]) -> Vec<Slot> {
+    let held = hold_data(compiler, nodes);
+    let slots = nodes.iter().map(|node| compiler.slot_of_node(node)).collect();
+    compiler.held = held;
+    slots
 }

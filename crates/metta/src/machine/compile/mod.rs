@@ -153,8 +153,8 @@ pub(super) struct Compiler<'c, 'r> {
     /// The templates of the calls that the bodies of `function` at hand stand for.
     functions: Vec<u32>,
     /// The variables among the parts of the expression at hand that may be bound before their turn, and the slots that say
-    /// whether they were unbound.
-    held: Vec<(Variable, Slot)>,
+    /// whether they were open.
+    held: held::Held,
     /// The variables of the head that may hold what is not evaluated.
     raw: Option<Vec<Variable>>,
     /// How many arguments the head has; the whole begins with them.

@@ -60,9 +60,6 @@ impl Compiler<'_, '_> {
 
     /// What data is as it is written, where it may be a call that comes to itself.
     pub(super) fn written_data(&mut self, head: Ref, arguments: &[Atom]) -> Option<ArgumentOrigin> {
-        if !self.run.m.code.is_exact {
-            return None;
-        }
         let formals = untyped(arguments.len());
         match self.origin_of_head(head, &formals, arguments, Slot::MAX) {
             CallOrigin::ArgumentOrigin(written) => Some(written),

@@ -478,6 +478,8 @@ pub(super) struct Leave {
 pub(super) struct Apply {
     /// Variables are taken first; if one does not stand for its own result, the tuple is evaluated as it is written.
     pub(super) children: Vec<Core>,
+    /// Variables of which a part may be bound before their turn: they are taken only if they stand for their own result whatever that is.
+    pub(super) held: Vec<Variable>,
     pub(super) as_written: Rc<Core>,
     /// Whether it comes to what is written, if no rule matches.
     pub(super) is_same: bool,

@@ -230,8 +230,9 @@ impl Lower<'_> {
             child => self.value(child, 0, Place::Inside),
         });
         let nodes = nodes.collect();
+        let held = if self.facts.is_well_typed { Vec::new() } else { self.held(children) };
         let is_same = children.iter().all(|child| self.facts.is_same(child));
-        Core::fresh(fresh, Core::Apply(Box::new(Apply { children: nodes, as_written, is_same, type_id })))
+        Core::fresh(fresh, Core::Apply(Box::new(Apply { children: nodes, held, as_written, is_same, type_id })))
     }
 
     /// The variables among the parts of an expression that are not evaluated if they are unbound before the first part is: a part before

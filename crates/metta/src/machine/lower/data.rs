@@ -45,7 +45,7 @@ impl Lower<'_> {
         let is_gathered = place != Place::Tail && self.facts.is_gathered(arguments);
         let mut data = self.data_of(by, head, arguments, &mut fresh);
         (data.is_same, data.is_gathered) = (is_same, is_gathered);
-        data.written = (is_exact && !is_same).then(|| arguments.to_vec());
+        data.written = (!is_same).then(|| arguments.to_vec());
         Core::fresh(fresh, Core::Data(Box::new(data)))
     }
 

@@ -4,7 +4,7 @@ use super::Types;
 use super::type_table::Scheme;
 use crate::machine::code::TypeId;
 use crate::machine::notes::Told;
-use crate::machine::values::Values;
+use crate::machine::values::{Values, holds_bound};
 use crate::machine::words::{EMPTY, EVALUATED_OPEN, FOREIGN, INTEGER, SYMBOL, TERM};
 use region::{Ref, tag};
 
@@ -31,7 +31,7 @@ impl Types {
     /// A value that counts as evaluated as long as none of its variables is bound, if none is.
     #[cold]
     fn open_result(&self, values: &Values, value: Ref) -> Option<Ref> {
-        (!values.any_mentions_bound(&mut vec![value], self.notes)).then_some(value)
+        (!holds_bound(values, value, self.notes)).then_some(value)
     }
 
     /// Whether a note tells exactly this type, if the scheme of the type was asked for before.

@@ -1,0 +1,142 @@
+//! Values that hold variables, and expressions whose parts bind these one after the other. What a value was when its expression began says
+//! whether it is evaluated at its turn: a variable and evaluated data are not, whatever was bound in between.
+//!
+//! A value comes from where it is evaluated, or as it stands, and holds a variable alone, in data or in a call that comes to itself. What is
+//! bound can be reduced further. The value and what binds it stand in tuples, data, calls with and without types, native functions, lists,
+//! forms and minimal code.
+
+use crate::Dice;
+
+/// How many functions a program has.
+const FUNCTIONS: usize = 3;
+
+const PROLOGUE: &str = "\
+(= (k 1) 2) (= (k 2) (k 1))
+(= (bz (Z (k 1))) done) (= (bs (S (k 2))) done) (= (bp (k 1)) bound) (= (bn 1) one)
+(= (b2 (k 1)) first) (= (b2 3) second) (= (bq (Z $y) $y) pair)
+(= (mk $x) (Z $x)) (= (mk2 $x) (S (Z $x)))
+(= (same $x) $x) (= (g $x $y) (G $y $x)) (= (h a $y) (H $y)) (= (free) $new)
+(: raw (-> Atom %Undefined%)) (= (raw $x) $x)
+(: rawq (-> Atom Atom)) (= (rawq $x) (Q $x))
+(: T2 (-> $t $u D)) (: D2 (-> %Undefined% %Undefined% D)) (: D3 (-> D D D))
+(: tn (-> %Undefined% Number Number)) (= (tn $x $y) $y)
+(: tu (-> %Undefined% %Undefined% D)) (= (tu $x $y) (U $y $x))
+(: raw-tuple (-> Atom Atom %Undefined%)) (= (raw-tuple $x $y) (R $x $y))
+(: raw-inside (-> Atom Atom %Undefined%)) (= (raw-inside $x $y) (R (S $x) $y))
+(: raw-data (-> Atom Atom %Undefined%)) (= (raw-data $x $y) (D3 $x $y))
+(: raw-call (-> Atom Atom %Undefined%)) (= (raw-call $x $y) (g $x $y))
+(: raw-typed (-> Atom Atom %Undefined%)) (= (raw-typed $x $y) (tu $x $y))
+(: raw-head (-> Atom Atom %Undefined%)) (= (raw-head $x $y) ($x $y))
+(fact (k 1)) (stored (Z $v))
+";
+
+/// What a function is called with: `V` is a variable, and `~` the number of a function.
+#[rustfmt::skip]
+const VALUES: &[&str] = &[
+    "(Z V)", "(Z V)", "(S V)", "(V)", "(Z (S V))", "(Z V V)", "(+ V 1)", "(Z (+ V 1))", "(D2 V 1)", "(T2 V a)",
+    "(mk V)", "(mk2 V)", "(same (Z V))", "(quote (Z V))", "(raw (Z V))", "(rawq (Z V))", "(match &self (stored $t) $t)",
+    "(cons-atom Z (V))", "(superpose ((Z V) 1))", "(if True (Z V) x)", "(let $m 1 (Z V))", "V", "V", "(id (Z V))",
+    "(h b V)", "(k (Z V))", "(Z (k (S V)))", "(free)", "(Z (free))", "(case 1 ((1 (Z V))))", "(collapse (Z V))",
+    "(chain (Z V) $c $c)", "(get-type V)", "(== V 1)", "(f~ a V)",
+];
+
+/// What binds the variable `V`, or one in the value `A`.
+#[rustfmt::skip]
+const BINDERS: &[&str] = &[
+    "(bz A)", "(bz A)", "(bs A)", "(bp V)", "(bp A)", "(bn V)", "(bn A)", "(b2 V)", "(b2 A)", "(bq A (k 1))",
+    "(match &self (fact V) ok)", "(unify A (Z (k 1)) yes no)", "(unify V (k 1) yes no)", "(let (Z V) (Z (k 1)) ok)",
+    "(let V (quote (k 1)) ok)", "(let A (quote (Z (k 1))) ok)", "(case A (((Z (k 1)) ok)))", "(collapse (bz A))",
+    "(id A)", "(raw (bz A))",
+];
+
+/// Where what binds, `B`, stands before what it may have bound, `X`. Names that end in `#` are those of one expression only: `chain` replaces
+/// others of the same name as well. Minimal code never gives `X` as it stands behind `B`: the machine reduces it there, see docs/compat.md.
+#[rustfmt::skip]
+const PLACES: &[&str] = &[
+    "(R B X)", "(R B X)", "(B X)", "(R A B X)", "(T2 B X)", "(D2 B X)", "(D3 B X)", "(g B X)", "(tu B X)", "(tn B X)",
+    "(raw-tuple B X)", "(raw-inside B X)", "(raw-data B X)", "(raw-call B X)", "(raw-typed B X)", "(raw-head B X)",
+    "(let $r# B (R $r# X))", "(let $r# B X)", "(chain (eval B) $r# (R $r# X))", "(chain B $r# ($r# X))",
+    "(function (chain (eval B) $r# (return (R $r# X))))", "(superpose (B X))",
+    "(collapse (superpose (B X)))", "(if (== B done) X X)", "(case B (($_# X)))", "(case B ((nope 1) ($s# X)))",
+    "(unify B nope 1 X)", "(cons-atom B (X))", "(let* (($r# B) ($s# X)) (R $s#))", "(car-atom (X B))", "(+ B X)",
+    "(== B X)", "(assertEqual B X)", "(let ($r# $s#) (B X) (P $r# $s#))", "(collapse (R B X))",
+    "(let $w# (R B X) (W $w# X))", "(same (R B X))", "(let $w# X (R B $w#))",
+    "(X B)", "(R X B X B)", "(map-atom (B X) $i# (I $i#))", "(foldl-atom (B X) 0 $i# $j# (I $i# $j#))",
+];
+
+/// What may stand behind: the value, its variable, or data around one of them.
+const BEHIND: &[&str] = &["A", "A", "A", "V", "(S A)", "(Z V)"];
+
+/// A program of a seed.
+#[must_use]
+pub fn bound_late(seed: u64) -> String {
+    let mut writer = BoundLate { dice: Dice::new(seed ^ 0xb0bd_1a7e), places: 0 };
+    let mut text = PROLOGUE.to_owned();
+    // Code is exact then.
+    text += writer.dice.pick(&["", "", "(= (nr $x) NotReducible) (= (nr2 (Z (k 1))) NotReducible)\n"]);
+    for place in 0..FUNCTIONS {
+        text += &format!("(= (f{place} $a $p) {})\n", writer.place("$a", "$p", 2));
+    }
+    for place in (0..FUNCTIONS).flat_map(|place| [place, place]) {
+        text += &writer.question(place);
+    }
+    let (value, body) = (writer.value(), writer.place("$a", "$p", 1));
+    text += &format!("!(let $a {value} {body})\n");
+    let value = writer.value();
+    text + &format!("!{}\n", writer.place(&value, "$p", 1))
+}
+
+struct BoundLate {
+    dice: Dice,
+    /// How many places were written.
+    places: usize,
+}
+
+impl BoundLate {
+    fn question(&mut self, place: usize) -> String {
+        let value = self.value();
+        let call = format!("(f{place} {value} $p)");
+        match self.dice.below(7) {
+            0 => format!("!(let $q {call} (O $q $p))\n"),
+            1 => format!("!(O {call} $p)\n"),
+            2 => format!("!(let $z {value} (f{place} $z $p))\n"),
+            3 => format!("!(f{place} {value} {})\n", self.value()),
+            _ => format!("!{call}\n"),
+        }
+    }
+
+    fn value(&mut self) -> String {
+        let function = self.dice.below(FUNCTIONS).to_string();
+        filled(self.dice.pick(VALUES), &[('V', "$p")]).replace('~', &function)
+    }
+
+    /// A value and its variable at a place, in places inside of each other.
+    fn place(&mut self, value: &str, variable: &str, depth: usize) -> String {
+        let filled = |template: &str| filled(template, &[('A', value), ('V', variable)]);
+        let (mut binds, mut behind) = (filled(self.dice.pick(BINDERS)), filled(self.dice.pick(BEHIND)));
+        if depth > 0 && self.dice.one_in(4) {
+            behind = self.place(value, variable, depth - 1);
+        }
+        if depth > 0 && self.dice.one_in(7) {
+            binds = self.place(value, variable, depth - 1);
+        }
+        self.places += 1;
+        let template = self.dice.pick(PLACES).replace('#', &self.places.to_string());
+        self::filled(&template, &[('A', value), ('B', &binds), ('X', &behind)])
+    }
+}
+
+/// A template with texts in place of letters that stand alone.
+fn filled(template: &str, texts: &[(char, &str)]) -> String {
+    let stands_alone = |at: usize| {
+        let beside = [at.checked_sub(1).and_then(|at| template.as_bytes().get(at)), template.as_bytes().get(at + 1)];
+        beside.into_iter().flatten().all(|byte| b"() ".contains(byte))
+    };
+    template
+        .char_indices()
+        .map(|(at, letter)| match texts.iter().find(|(known, _)| *known == letter && stands_alone(at)) {
+            Some((_, text)) => (*text).to_owned(),
+            None => letter.to_string(),
+        })
+        .collect()
+}
