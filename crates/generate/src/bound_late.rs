@@ -1,9 +1,9 @@
-//! Values that hold variables, and expressions whose parts bind these one after the other. What a value was when its expression began says
-//! whether it is evaluated at its turn: a variable and evaluated data are not, whatever was bound in between.
+//! Programs in which a part of an expression binds a variable that a later part holds. If the later part was a variable or evaluated data
+//! when the expression began, it is not evaluated at its turn, whatever was bound in between.
 //!
-//! A value comes from where it is evaluated, or as it stands, and holds a variable alone, in data or in a call that comes to itself. What is
-//! bound can be reduced further. The value and what binds it stand in tuples, data, calls with and without types, native functions, lists,
-//! forms and minimal code.
+//! The later part is evaluated or given as it stands. It is a variable, data with one, or a call that comes to itself. The variable is bound
+//! to something that can be reduced further. Both parts stand in tuples, data, calls with and without types, native functions, lists, forms
+//! and minimal code.
 
 use crate::Dice;
 
@@ -30,7 +30,7 @@ const PROLOGUE: &str = "\
 (fact (k 1)) (stored (Z $v))
 ";
 
-/// What a function is called with: `V` is a variable, and `~` the number of a function.
+/// The arguments of functions: `V` is a variable, and `~` the number of a function.
 #[rustfmt::skip]
 const VALUES: &[&str] = &[
     "(Z V)", "(Z V)", "(S V)", "(V)", "(Z (S V))", "(Z V V)", "(+ V 1)", "(Z (+ V 1))", "(D2 V 1)", "(T2 V a)",
@@ -40,7 +40,7 @@ const VALUES: &[&str] = &[
     "(chain (Z V) $c $c)", "(get-type V)", "(== V 1)", "(f~ a V)",
 ];
 
-/// What binds the variable `V`, or one in the value `A`.
+/// Calls that bind the variable `V`, or one in the value `A`.
 #[rustfmt::skip]
 const BINDERS: &[&str] = &[
     "(bz A)", "(bz A)", "(bs A)", "(bp V)", "(bp A)", "(bn V)", "(bn A)", "(b2 V)", "(b2 A)", "(bq A (k 1))",
@@ -49,7 +49,7 @@ const BINDERS: &[&str] = &[
     "(id A)", "(raw (bz A))",
 ];
 
-/// Where what binds, `B`, stands before what it may have bound, `X`. Names that end in `#` are those of one expression only: `chain` replaces
+/// Expressions in which a binder `B` stands before the part `X`, in which it may bind something. Names that end in `#` are those of one expression only: `chain` replaces
 /// others of the same name as well. Minimal code never gives `X` as it stands behind `B`: the machine reduces it there, see docs/compat.md.
 #[rustfmt::skip]
 const PLACES: &[&str] = &[
@@ -64,7 +64,7 @@ const PLACES: &[&str] = &[
     "(X B)", "(R X B X B)", "(map-atom (B X) $i# (I $i#))", "(foldl-atom (B X) 0 $i# $j# (I $i# $j#))",
 ];
 
-/// What may stand behind: the value, its variable, or data around one of them.
+/// Later parts: the value, its variable, or data around one of them.
 const BEHIND: &[&str] = &["A", "A", "A", "V", "(S A)", "(Z V)"];
 
 /// A program of a seed.

@@ -8,7 +8,7 @@ use super::words::EMPTY;
 use super::{Halt, Running};
 
 impl Running<'_> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn call(&mut self, function: u32, return_point: u32, begun: bool) -> Result<(), Halt> {
         let at = self.m.code.return_point(return_point).at;
         let place = self.m.frames.base + HEADER + usize::from(at);

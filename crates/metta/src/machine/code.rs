@@ -430,7 +430,7 @@ pub(super) struct Data {
     pub(super) is_same: bool,
     /// The slots of children that were evaluated because they were not plainly their own results, and of what these came to.
     pub(super) evaluated: Box<[[Slot; 2]]>,
-    /// What tells whether it is what the program says where a child is a call that may have come to itself.
+    /// The template that it is compared with, if a child is a call that may have come to itself.
     pub(super) written: Option<ArgumentOrigin>,
     /// What is known of its types, if its head has one.
     pub(super) typed: Option<Box<TypedData>>,

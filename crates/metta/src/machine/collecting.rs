@@ -4,7 +4,7 @@
 //! 1. A collector is made for the results of a goal, and it is called in an open frame: each result comes here when it is found.
 //! 2. If no further result is wanted, the choices above the collector are taken away (a cut), so that nothing else of the goal is
 //!    evaluated. Only then is an error that was met before dropped; without any other result it counts.
-//! 3. What is counted is not kept.
+//! 3. If results are only counted, they are not kept.
 //! 4. If the goal is a `match` and each answer comes to one result, as many answers are searched for as results are wanted
 //!    (`query/some.rs`).
 

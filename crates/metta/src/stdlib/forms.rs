@@ -4,7 +4,6 @@
 use crate::lowering::{Form, Loop, Lowering, SpecialForm, Wanted};
 use crate::names;
 use crate::operation::lowering_of;
-use crate::stdlib::PRELUDE;
 use crate::types;
 use space::{Atom, Grounded, SharedSpace, Symbol, VariableSource, variables};
 use std::sync::OnceLock;
@@ -66,7 +65,7 @@ pub(crate) fn branches_of_case(template: &Atom) -> Option<&Atom> {
 }
 
 /// Functions of the library that evaluate an argument which they take as it stands. The only rule of such a function is put in the place of a
-/// call whose arguments are written out, so that the argument becomes code.
+/// call whose arguments are written out, so that the argument becomes code. Like the names of other forms, theirs are kept for ever.
 static INLINED: OnceLock<Vec<SpecialForm>> = OnceLock::new();
 
 /// Notes which functions of the library those are, given what the prelude says.
@@ -102,7 +101,7 @@ fn inlined(atoms: &[Atom]) -> Vec<SpecialForm> {
         let (formals, _) = types::function_parts(&about(names::HAS_TYPE, name)?[2]);
         let takes_as_it_stands = |formal: &Atom| formal.is_symbol(names::ATOM) || formal.is_symbol(names::EXPRESSION);
         let are_taken = formals.len() == arguments.len() && formals.iter().all(takes_as_it_stands);
-        are_taken.then(|| SpecialForm::new(text_of(name), arguments.len(), Form::Inline))
+        are_taken.then(|| SpecialForm::new(name.to_owned().leak(), arguments.len(), Form::Inline))
     };
     atoms.iter().filter_map(form_of).collect()
 }
@@ -115,12 +114,6 @@ fn evaluates_one_of(body: &Atom, arguments: &[Atom]) -> bool {
         _ => false,
     };
     is_goal || children.iter().any(|child| evaluates_one_of(child, arguments))
-}
-
-/// The text of a name that the prelude gives a rule for.
-fn text_of(name: &str) -> &'static str {
-    let place = PRELUDE.find(&format!("(= ({name} ")).expect("the prelude has a rule for it") + "(= (".len();
-    &PRELUDE[place..place + name.len()]
 }
 
 /// All special forms; those that are put in place are known once a program has read the library.
