@@ -3,8 +3,8 @@
 //! 1. [`program`] writes one, of the [`Features`] asked for. It terminates, mostly; a limit on steps is the backstop.
 //! 2. [`mutant`] changes one that somebody else wrote, and [`spliced`] puts one together from several; [`vectors`] calls functions
 //!    whose types hold lengths, [`countdowns`] functions that carry values along, [`recursion`] tabled functions in layers,
-//!    [`branches`] chooses between branches that hold variables, [`heads`] applies what expressions come to, and [`bound_late`] binds what
-//!    stands behind in the same expression. The alternatives of [`multiplied`] are too many to go through.
+//!    [`branches`] chooses between branches that hold variables, [`heads`] applies what expressions come to, [`bound_late`] binds what
+//!    stands behind in the same expression, and [`results`] puts what calls came to where one says of which type the other is. The alternatives of [`multiplied`] are too many to go through.
 //! 3. Two ways of running a program are compared with [`renamed`] or [`as_multiset`].
 //! 4. [`shrink`] makes a program that differs as small as it can.
 //!
@@ -31,6 +31,7 @@ mod nested;
 mod patterns;
 mod queries;
 mod recursion;
+mod results;
 mod shapes;
 mod shrink;
 mod siblings;
@@ -54,6 +55,7 @@ pub use heads::heads;
 pub use multiplied::multiplied;
 pub use mutants::mutant;
 pub use recursion::recursion;
+pub use results::results;
 pub use shrink::shrink;
 pub use splices::spliced;
 pub use typed_parts::typed_parts;
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn recursion_and_branches_are_well_formed_and_the_same_every_time() {
-        for made in [recursion, branches, bound_late] {
+        for made in [recursion, branches, bound_late, results] {
             for seed in 0..200 {
                 let program = made(seed);
                 assert_eq!(program, made(seed));

@@ -61,8 +61,8 @@ pub(super) enum Guard {
     Expression,
     /// Something whose types hold no error, such as a leaf.
     Plain,
-    /// Something that has no type.
-    Open,
+    /// A result that was evaluated to no type: it has none, or is a tuple, or its types are errors, so that it was not evaluated.
+    Untyped,
     /// Something without unbound variables.
     Ground,
     /// A variable that is not bound.
@@ -200,6 +200,8 @@ pub(super) enum Instruction {
     Value { slot: Slot, dst: Slot, type_id: TypeId, return_point: u32, position: Position },
     /// Whether a slot holds an unbound variable or evaluated data with such, or only whether it holds that data, into a slot.
     NoteOpen { slot: Slot, dst: Slot, only_data: bool },
+    /// `dst := slot`, noted as evaluated.
+    NoteEvaluated { slot: Slot, dst: Slot },
     /// If that was so, what is in the slot now is not evaluated: it goes to another slot in place of the next instruction.
     KeepOpen { flag: Slot, slot: Slot, dst: Slot },
     /// Evaluates what a slot holds in place of this frame. An answer that is an error is final.
@@ -233,6 +235,8 @@ pub(super) enum Instruction {
     Guard { slot: Slot, guard: Guard, or: Pc },
     /// Goes elsewhere unless the types of two slots agree.
     GuardSame { left: Slot, right: Slot, or: Pc },
+    /// Goes elsewhere unless what a function comes to says of which type it is.
+    GuardSaysTypes { function: u32, or: Pc },
     /// Goes elsewhere if types or special forms have changed since this code was made.
     GuardTypeEpoch { shapes: u32, or: Pc },
     /// Data is marked as evaluated if it is what is written.
@@ -337,6 +341,7 @@ impl Instruction {
             | Self::If { or, .. }
             | Self::Guard { or, .. }
             | Self::GuardSame { or, .. }
+            | Self::GuardSaysTypes { or, .. }
             | Self::GuardTypeEpoch { or, .. }
             | Self::GuardUnchanged { or, .. }
             | Self::Settled { or, .. }

@@ -22,7 +22,7 @@ const CHOICES_LEFT_MAX: usize = 1 << 12;
 
 impl Running<'_> {
     /// The result of the frame at hand.
-    #[inline]
+    #[inline(always)]
     pub(super) fn give(&mut self, value: Ref) -> Result<(), Halt> {
         if value == EMPTY {
             return self.give_empty();
@@ -131,7 +131,7 @@ impl Running<'_> {
             Some(Choice { kind: ChoiceKind::BoundResults(left), .. }) if place + 1 < results.len() => {
                 left.results = results;
             }
-            _ => drop(self.m.choices.pop(&mut self.m.frames)),
+            _ => self.m.choices.pop(&mut self.m.frames),
         }
         self.deliver(to, value)
     }

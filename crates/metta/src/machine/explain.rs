@@ -277,7 +277,7 @@ impl Machine {
             Guard::State(type_id) => format!("is a state of {}", self.types.ids.atom(type_id)),
             Guard::Reducible => "is not NotReducible".to_owned(),
             Guard::Answer => "is neither NotReducible nor code".to_owned(),
-            Guard::Open => "has no type".to_owned(),
+            Guard::Untyped => "has no type".to_owned(),
             Guard::Expression => "is an expression".to_owned(),
             Guard::Plain => "has no type error".to_owned(),
             Guard::Head(_) => "is a head without function type".to_owned(),
@@ -550,6 +550,9 @@ impl<'a> Listing<'a> {
             Instruction::ReturnConstruct { data } => format!("return-construct {}", self.data(data)),
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),
+            Instruction::GuardSaysTypes { function, or } => {
+                format!("guard {} says types{}", self.m.function_name(function), self.or(or))
+            }
             Instruction::GuardTypeEpoch { or, .. } => format!("guard-types{}", self.or(or)),
             Instruction::Settled { slot: settled, or, .. } => format!("settled {}{}", slot(settled), self.or(or)),
             Instruction::GuardUnchanged { at, or } => {
@@ -670,6 +673,9 @@ impl<'a> Listing<'a> {
             Instruction::NoteOpen { slot: value, dst, only_data } => {
                 let word = if only_data { "note-open-data" } else { "note-open" };
                 format!("{word} {} -> {}", slot(value), slot(dst))
+            }
+            Instruction::NoteEvaluated { slot: value, dst } => {
+                format!("note-evaluated {} -> {}", slot(value), slot(dst))
             }
             Instruction::KeepOpen { flag, slot: value, dst } => {
                 format!("keep-open {}, {} -> {}", slot(flag), slot(value), slot(dst))

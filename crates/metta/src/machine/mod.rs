@@ -123,7 +123,7 @@ use std::cell::{Cell, RefCell};
 use tuple_frame::{CHILDREN, EXPRESSION};
 use types::{FunctionTypes, TypeChecker, Types};
 use values::{Ceiling, Scope, Values};
-use words::EMPTY;
+use words::{EMPTY, TERM, evaluated_term};
 
 /// Words that the stack has in any case.
 const STACK_MIN: usize = 1 << 8;
@@ -365,6 +365,18 @@ impl Machine {
     /// An expression that came to itself: marked, or noted if it holds variables.
     fn evaluated(&mut self, call: Ref) -> Ref {
         self.values.evaluated(call, self.types.notes, self.code.looked_at_max())
+    }
+
+    /// Puts what a slot holds into another, noted as evaluated.
+    fn note_evaluated(&mut self, slot: Slot, dst: Slot) -> Result<(), Halt> {
+        let value = self.read(slot);
+        let value = self.resolve(value)?;
+        let noted = match value.tag() {
+            tag::EXPRESSION => self.evaluated(value),
+            TERM => evaluated_term(value),
+            _ => value,
+        };
+        self.frames.put(dst, noted)
     }
 
     /// Builds what a template says.

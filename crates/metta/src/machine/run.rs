@@ -3,7 +3,7 @@
 //! What an instruction does beyond its slots is done by others, which know nothing of the loop: calls are made (`calls.rs`), results go where they
 //! belong (`delivery.rs`), what has no code is evaluated (`evaluate.rs`), alternatives are tried (`alternatives.rs`).
 
-use super::code::{Guard, Instruction, Pc, Position, ReturnPoint, Slot, TypeId};
+use super::code::{Function, Guard, Instruction, Pc, Position, ReturnPoint, Slot, TypeId};
 use super::control::choices::Destination;
 use super::control::goals::count_of;
 use super::minimal::are_alike;
@@ -102,6 +102,11 @@ impl Running<'_> {
                     None => Ok(()),
                 },
                 Instruction::MoveLeaf { slot, dst, is_number, to } => self.m.move_leaf((slot, is_number), dst, to),
+                Instruction::GuardSaysTypes { function, or } => {
+                    let Function { head, arguments, .. } = self.m.code.functions[function as usize];
+                    let says = self.function_types().says_types((head, arguments));
+                    says.map(|says| self.m.frames.pc = if says { self.m.frames.pc } else { or })
+                }
                 Instruction::GuardTypeEpoch { shapes, or } => {
                     self.m.frames.go_unless(self.m.code.type_epoch == shapes, or)
                 }
@@ -167,6 +172,7 @@ impl Running<'_> {
                 }
                 Instruction::End { begun, value, return_point } => self.end(begun, self.m.read(value), return_point),
                 Instruction::NoteOpen { slot, dst, only_data } => self.m.slots().note_open(slot, dst, only_data),
+                Instruction::NoteEvaluated { slot, dst } => self.m.note_evaluated(slot, dst),
                 Instruction::KeepOpen { flag, slot, dst } => self.m.slots().keep_open(flag, slot, dst),
                 Instruction::Compare { comparison, left, right, return_point } => {
                     self.compare(comparison, self.m.read(left), self.m.read(right), return_point)
@@ -347,7 +353,7 @@ impl Running<'_> {
             Guard::Number => is_small(value) || value.tag() == tag::NUMBER || self.m.values.is_big(value),
             Guard::Bool => value == TRUE || value == FALSE,
             Guard::Expression => value.is_expression() || value.tag() == TERM,
-            Guard::Open => self.types().is_open(value),
+            Guard::Untyped => self.types().is_untyped(value),
             Guard::Head(arity) => self.types().makes_a_tuple(value, usize::from(arity)),
             Guard::OpenHead(arity) => self.types().makes_open(value, usize::from(arity)),
             Guard::State(type_id) => self.m.types.is_state_of(&self.m.values, value, type_id),

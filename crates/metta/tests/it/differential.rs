@@ -144,6 +144,11 @@ fn values_that_are_bound_late_print_the_same_in_both_evaluators() {
 }
 
 #[test]
+fn results_that_say_of_which_type_others_are_print_the_same_in_both_evaluators() {
+    assert_agree(&compare_evaluators(seeds(0..100), true, generate::results));
+}
+
+#[test]
 fn heads_that_come_to_names_print_the_same_in_both_evaluators() {
     assert_agree(&compare_evaluators(seeds(0..100), true, generate::heads));
 }

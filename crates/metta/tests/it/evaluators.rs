@@ -1103,3 +1103,23 @@ fn what_was_evaluated_is_data_whatever_is_bound_in_it_before_its_turn() {
     let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
     check_both(&programs);
 }
+
+/// Hyperon 0.2.10 gives all of these.
+#[test]
+fn a_result_that_was_not_evaluated_says_nothing_of_the_type_of_another() {
+    let rules = "(= (d $g) (cons-atom case $g)) (= (same $x) $x) (: foo (-> Number Foo)) (= (f $g) (cons-atom foo $g))";
+    let programs = [
+        ("!(== (d ()) (same 5))", "[False]"),
+        ("!(== (d ()) (d ()))", "[True]"),
+        ("!(== (f (a)) (same (+ 1 a)))", "[False]"),
+        // The second is taken as it stands, since the result of `cdr-atom` is an `Expression`.
+        ("(= (t $l) (cdr-atom $l)) (= (g $l) (== (t $l) (t $l))) !(g (1 2))", "[False]"),
+        ("(= (t $l) (car-atom $l)) (= (g $l) (== (t $l) (t $l))) !(g (1 2))", "[True]"),
+        ("(= (t $l) (car-atom $l)) !(== (t (1 2)) (same a))", "[False]"),
+        ("!(== (same (1)) (same a))", "[False]"),
+        ("!(== (same 1) (same \"a\"))", "[(Error \"a\" (BadType Number String))]"),
+    ];
+    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
+    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
+    check_both(&programs);
+}

@@ -63,6 +63,12 @@ impl Compiler<'_, '_> {
                 self.finish(slot, dest);
             }
             Core::Evaluate { variable, type_id, position } => self.evaluate(variable, (*type_id, *position), dest),
+            Core::Evaluated(variable) => {
+                let (slot, dst) = (self.state.variables[variable], self.target(dest));
+                self.emit(Instruction::NoteEvaluated { slot, dst });
+                self.mark_live(dst);
+                self.finish(dst, dest);
+            }
             Core::Written(written) => self.written(written, dest, None),
             Core::Fresh { .. } => self.node(node, dest),
             Core::Guarded(guarded) => self.guarded(guarded, dest),

@@ -65,7 +65,12 @@ pub(super) fn open_flag(compiler: &mut Compiler<'_, '_>, slot: Slot, only_data: 
 /// Whether the evaluation of a part may bind variables. What a variable stands for is most often evaluated already.
 fn may_bind(node: &Core) -> bool {
     match node {
-        Core::Fail | Core::Leaf(_) | Core::Quote(_) | Core::Variable(_) | Core::Evaluate { .. } => false,
+        Core::Fail
+        | Core::Leaf(_)
+        | Core::Quote(_)
+        | Core::Variable(_)
+        | Core::Evaluate { .. }
+        | Core::Evaluated(_) => false,
         Core::Fresh { then, .. } | Core::Gathered(then) => may_bind(then),
         Core::Guarded(guarded) => may_bind(&guarded.fast),
         Core::Compute(compute) => compute.operands.iter().any(may_bind),

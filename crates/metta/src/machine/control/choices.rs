@@ -78,11 +78,12 @@ impl Choices {
     }
 
     /// Takes the last choice away.
-    pub(in crate::machine) fn pop(&mut self, frames: &mut Frames) -> Choice {
-        let choice = self.stack.pop().expect("there is a choice");
+    pub(in crate::machine) fn pop(&mut self, frames: &mut Frames) {
+        let left = self.stack.len().checked_sub(1).expect("there is a choice");
+        // Dropped where it is.
+        self.stack.truncate(left);
         frames.protected = self.top();
-        self.floor.choices = self.floor.choices.min(self.stack.len());
-        choice
+        self.floor.choices = self.floor.choices.min(left);
     }
 
     /// The end of what they need of the stack of frames.

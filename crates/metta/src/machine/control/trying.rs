@@ -9,7 +9,7 @@ use region::{Ref, tag};
 
 impl Choices {
     /// Tries the rule at a place of a list; behind which place the call was made, and whether a rule has matched before.
-    #[inline]
+    #[inline(always)]
     pub(in crate::machine) fn try_place(
         &mut self,
         (code, frames, values): (&Code, &mut Frames, &Values),

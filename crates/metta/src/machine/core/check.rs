@@ -20,7 +20,9 @@ fn check_within(node: &Core, is_known: &dyn Fn(&Variable) -> bool, known: &mut V
         false => Err(format!("{variable} stands for nothing where it is taken")),
     };
     match node {
-        Core::Variable(variable) | Core::Evaluate { variable, .. } => must_stand(known, variable)?,
+        Core::Variable(variable) | Core::Evaluated(variable) | Core::Evaluate { variable, .. } => {
+            must_stand(known, variable)?
+        }
         Core::Quote(atom) => variables(atom).iter().try_for_each(|variable| must_stand(known, variable))?,
         Core::Fresh { variables, .. } => known.extend(variables.iter().cloned()),
         Core::Guarded(guarded) => {
@@ -105,7 +107,7 @@ fn asked_by(test: &Test) -> impl Iterator<Item = &Variable> {
     match test {
         Test::Is(variable, _) => [Some(variable), None],
         Test::SameType(left, right) => [Some(left), Some(right)],
-        Test::Unchanged => [None, None],
+        Test::SaysTypes(_) | Test::Unchanged => [None, None],
     }
     .into_iter()
     .flatten()

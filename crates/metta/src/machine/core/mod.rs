@@ -29,6 +29,8 @@ pub(super) enum Test {
     Is(Variable, Guard),
     /// The types of what two variables stand for agree.
     SameType(Variable, Variable),
+    /// What this function comes to says of which type it is, as rules are now.
+    SaysTypes(u32),
     /// Types and special forms mean what they did when the code was made.
     Unchanged,
 }
@@ -46,6 +48,8 @@ pub(super) enum Core {
     Variable(Variable),
     /// What a variable stands for, evaluated to a type.
     Evaluate { variable: Variable, type_id: TypeId, position: Position },
+    /// What a variable stands for, which was evaluated: wherever it is put, it is not evaluated again.
+    Evaluated(Variable),
     /// An expression that is evaluated without code of its own.
     Written(Written),
     /// These variables are made first.
@@ -532,7 +536,12 @@ impl Core {
     /// Whether it is there without an evaluation that may go elsewhere: then nothing joins behind it.
     pub(super) fn is_simple(&self) -> bool {
         match self {
-            Self::Fail | Self::Leaf(_) | Self::Quote(_) | Self::Variable(_) | Self::Evaluate { .. } => true,
+            Self::Fail
+            | Self::Leaf(_)
+            | Self::Quote(_)
+            | Self::Variable(_)
+            | Self::Evaluate { .. }
+            | Self::Evaluated(_) => true,
             Self::Fresh { then, .. } => then.is_simple(),
             _ => false,
         }
@@ -570,6 +579,7 @@ impl Core {
             | Self::Quote(_)
             | Self::Variable(_)
             | Self::Evaluate { .. }
+            | Self::Evaluated(_)
             | Self::Substitute(_)
             | Self::Written(_) => {}
             Self::Fresh { then, .. }
@@ -638,6 +648,7 @@ impl Core {
             | Self::Quote(_)
             | Self::Variable(_)
             | Self::Evaluate { .. }
+            | Self::Evaluated(_)
             | Self::Substitute(_)
             | Self::Written(_) => {}
             Self::Fresh { then, .. }

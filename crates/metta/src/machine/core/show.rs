@@ -85,6 +85,7 @@ impl Writer<'_> {
                 let (left, right) = (self.variable(left), self.variable(right));
                 format!("{left} and {right} have types that agree")
             }
+            Test::SaysTypes(function) => format!("{} says types", self.words.function(*function)),
             Test::Unchanged => "types are as they were".to_owned(),
         }
     }
@@ -114,6 +115,10 @@ impl Writer<'_> {
                 let (variable, expected) = (self.variable(variable), self.expected(*type_id));
                 let place = if *position == Position::Answer { ", an answer" } else { "" };
                 self.line(depth, &format!("evaluate {variable}{expected}{place}"));
+            }
+            Core::Evaluated(variable) => {
+                let line = format!("{}, evaluated", self.variable(variable));
+                self.line(depth, &line);
             }
             Core::Written(written) => {
                 let (atom, expected) = (self.atom(&written.atom), self.expected(written.type_id));

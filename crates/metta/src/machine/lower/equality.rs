@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::lowering::Lowering;
-use crate::machine::code::{Guard, Slot, TypeId};
+use crate::machine::code::{Callee, Guard, Slot, TypeId};
 use crate::machine::core::Fact;
 use crate::machine::core::Test;
 use crate::machine::types::HeadKind;
@@ -114,6 +114,13 @@ impl Facts<'_> {
             }
             _ => Side::Other,
         }
+    }
+
+    /// The function that a call is of.
+    pub(in crate::machine) fn callee(&mut self, call: &Atom) -> Callee {
+        let (head, arguments) = call.children().and_then(|children| children.split_first()).expect("it is a call");
+        let head = self.run.machine_mut().values.constant_leaf(head).expect("its head is a leaf");
+        (head, arguments.len() as Slot)
     }
 
     /// Whether an atom is a call of a function without types, of no type itself, whose results are evaluated to the type that is expected.

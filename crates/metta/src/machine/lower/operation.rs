@@ -245,23 +245,40 @@ impl Lower<'_> {
     /// what has no type.
     fn equality_of_calls(&mut self, whole: Whole<'_>, [left, right]: [&Atom; 2], place: Place) -> Core {
         let Whole { atom, type_id } = whole;
-        if mentions_equality(right) {
+        let callee = self.facts.callee(left);
+        if mentions_equality(right) || !self.facts.run.function_types().says_types(callee).unwrap_or(false) {
             return self.written(atom, type_id);
         }
+        let function = self.facts.run.machine_mut().code.function(callee.0, callee.1, 0);
+        self.guarded(vec![Test::SaysTypes(function)], whole, |lower| lower.typed_by_first(whole, [left, right], place))
+    }
+
+    /// Its type is that of the first call's result.
+    fn typed_by_first(&mut self, whole: Whole<'_>, [left, right]: [&Atom; 2], place: Place) -> Core {
+        let Whole { atom, type_id } = whole;
         let children = atom.children().expect("a comparison is an expression");
         self.around(&children[1..], place, |lower| {
             let value = Box::new(lower.argument(left, 0));
             let first = lower.local();
             lower.facts.scope.learn(&first, None);
-            let with_first = [children[0].clone(), Atom::Variable(first.clone()), right.clone()];
-            let as_written = lower.written(&Atom::expression(with_first), type_id);
+            let as_written = lower.with_evaluated(&first, |lower, first| {
+                let with_first = [children[0].clone(), Atom::Variable(first.clone()), right.clone()];
+                lower.written(&Atom::expression(with_first), type_id)
+            });
             let number = lower.facts.run.machine().types.number_type;
             let [numbers, others] = [number, 0].map(|operand| lower.compared_with(&first, right, operand));
-            let is_open = vec![Test::Is(first.clone(), Guard::Open)];
-            let others = Core::guarded(is_open, others, as_written);
+            let is_untyped = vec![Test::Is(first.clone(), Guard::Untyped)];
+            let others = Core::guarded(is_untyped, others, as_written);
             let then = Box::new(Core::guarded(vec![Test::Is(first.clone(), Guard::Number)], numbers, others));
             Core::Let { variable: first, value, then }
         })
+    }
+
+    /// What `make` lowers with a local that stands for what another came to.
+    fn with_evaluated(&mut self, came_to: &Variable, make: impl FnOnce(&mut Self, &Variable) -> Core) -> Core {
+        let variable = self.local();
+        let then = Box::new(make(self, &variable));
+        Core::Let { variable, value: Box::new(Core::Evaluated(came_to.clone())), then }
     }
 
     /// Whether what a local stands for is equal to what an atom comes to, which is of a type.

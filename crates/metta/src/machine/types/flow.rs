@@ -5,6 +5,7 @@
 //! 2. What is declared to give anything, as a `let` or a `superpose`, is evaluated to `%Undefined%`, and so is what it comes to: of `$m`
 //!    nothing is said there. At a variable that ends a right side, it depends on how the value came about: what a `let` gives is not
 //!    evaluated again, what a `superpose` gives is.
+//!    What is declared to give an `Expression` makes that the type, so that a call which is evaluated to it behind is taken as it stands.
 //! 3. A well-typed function that takes what its result is of, as `(-> (Vec $t $n) (Vec $t $n))`, gives what its arguments have said.
 //! 4. So all ends of a function are looked at as they are written. Where some say a type and others do not, this is known of no single
 //!    call, and the specification is followed step by step.
@@ -15,6 +16,7 @@
 use super::TypeChecker;
 use super::rules::FunctionTypes;
 use super::signatures::HeadKind;
+use crate::instructions::is_function;
 use crate::lowering::Form;
 use crate::machine::code::{Callee, Slot};
 use crate::machine::halt::Halt;
@@ -39,19 +41,22 @@ pub(in crate::machine) struct TypeFlow {
     has_said: bool,
     /// At one of them nothing is said.
     has_lost: bool,
+    /// At one of them what is given is declared to be taken as it stands: so is another argument of the same open type.
+    is_raw: bool,
     /// Some are of functions without types, or of what is not looked into.
     is_vague: bool,
 }
 
 impl TypeFlow {
-    const SAID: Self = Self { has_said: true, has_lost: false, is_vague: false };
-    const LOST: Self = Self { has_said: false, has_lost: true, is_vague: false };
-    const EITHER: Self = Self { has_said: true, has_lost: true, is_vague: false };
+    const SAID: Self = Self { has_said: true, has_lost: false, is_raw: false, is_vague: false };
+    const LOST: Self = Self { has_said: false, has_lost: true, is_raw: false, is_vague: false };
+    const RAW: Self = Self { is_raw: true, ..Self::LOST };
+    const EITHER: Self = Self { has_said: true, has_lost: true, is_raw: false, is_vague: false };
     const VAGUE: Self = Self { is_vague: true, ..Self::EITHER };
 
     /// Whether it depends on the way that an evaluation takes.
     pub(super) fn depends(self) -> bool {
-        self == Self::EITHER
+        self == Self::EITHER || self.is_raw
     }
 
     /// Whether a type is said. An evaluation that never ends says nothing that anything could contradict.
@@ -67,6 +72,7 @@ impl TypeFlow {
         Self {
             has_said: self.has_said || other.has_said,
             has_lost: self.has_lost || other.has_lost,
+            is_raw: self.is_raw || other.is_raw,
             is_vague: self.is_vague || other.is_vague,
         }
     }
@@ -112,12 +118,28 @@ struct Look {
 impl FunctionTypes<'_> {
     /// What the evaluation of a value says of its type; what is found out about functions is kept until rules change.
     pub(in crate::machine) fn type_flow(&mut self, value: Ref) -> Result<TypeFlow, Halt> {
+        self.found_flow(|types, look| types.flow_of_part(FlowPart::Value(value), LEVELS_MAX, look))
+    }
+
+    /// Whether a function without a type says in all its ends of which type its results are: then that is the type that they have.
+    pub(in crate::machine) fn says_types(&mut self, callee: Callee) -> Result<bool, Halt> {
+        if let Some(known) = self.rules.types().types.flows.get(&callee) {
+            return Ok(known.is_certain());
+        }
+        Ok(self.found_flow(|types, look| types.flow_of_function(callee, LEVELS_MAX, look))?.is_certain())
+    }
+
+    /// What is found when nothing more is found about functions.
+    fn found_flow(
+        &mut self,
+        mut find: impl FnMut(&mut Self, &mut Look) -> Result<TypeFlow, Halt>,
+    ) -> Result<TypeFlow, Halt> {
         let mut look = Look::default();
         loop {
             look.has_found = false;
             look.seen.clear();
             look.values.clear();
-            let flow = self.flow_of_part(FlowPart::Value(value), LEVELS_MAX, &mut look)?;
+            let flow = find(self, &mut look)?;
             if !look.has_found {
                 self.rules.types().types.flows.extend(look.flows);
                 return Ok(flow);
@@ -161,6 +183,8 @@ impl FunctionTypes<'_> {
     fn flow_of_end(&mut self, part: FlowPart<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         match part {
             FlowPart::Written(Atom::Variable(_)) => Ok(TypeFlow::EITHER),
+            // What its code returns is evaluated.
+            FlowPart::Written(code) if is_function(code) => Ok(TypeFlow::EITHER),
             part => self.flow_of_part(part, levels, look),
         }
     }
@@ -181,7 +205,7 @@ impl FunctionTypes<'_> {
             return Ok(inside);
         }
         if inside.depends() && matches!(self.rules.types().head_kind(callee.0, arguments.len()), HeadKind::Untyped) {
-            return Ok(TypeFlow::VAGUE);
+            return Ok(inside.join(TypeFlow::VAGUE));
         }
         let Some(open) = self.open_arguments(callee) else { return Ok(inside) };
         let gives_what_it_takes = open.are_enough && self.is_well_typed(callee);
@@ -259,8 +283,11 @@ impl FunctionTypes<'_> {
         if let Some(declared) = self.rules.types().declared_result(head) {
             let TypeChecker { types, .. } = self.rules.types();
             let declared = types.ids.atom(declared);
-            let is_lost = declared.is_symbol(names::UNDEFINED) || names::is_metatype(declared);
-            return End::Known(if is_lost { TypeFlow::LOST } else { TypeFlow::SAID });
+            return End::Known(match () {
+                () if declared.is_symbol(names::UNDEFINED) || declared.is_symbol(names::ATOM) => TypeFlow::LOST,
+                () if names::is_metatype(declared) => TypeFlow::RAW,
+                () => TypeFlow::SAID,
+            });
         }
         if head.tag() == FOREIGN {
             return End::Known(TypeFlow::VAGUE);

@@ -4,7 +4,7 @@ use super::TypeChecker;
 use super::signatures::HeadKind;
 use crate::machine::code::TypeId;
 use crate::machine::open_data::{OpenData, REMEMBERED};
-use crate::machine::values::LOOKS_BETWEEN_LIMITS;
+use crate::machine::values::{LOOKS_BETWEEN_LIMITS, Scope};
 use crate::machine::words::{COMPOUND, EMPTY, FOREIGN, INTEGER, SYMBOL, TERM, is_lasting};
 use crate::names;
 use crate::types;
@@ -107,6 +107,24 @@ impl TypeChecker<'_> {
             tag::EXPRESSION | tag::MARKED | TERM => self.lacks(value, Lack::Type),
             _ => false,
         }
+    }
+
+    /// Whether a value was evaluated to no type: it has none, or is a tuple, or its types are errors.
+    pub(in crate::machine) fn is_untyped(&mut self, value: Ref) -> bool {
+        if self.is_open(value) {
+            return true;
+        }
+        if !value.is_expression() && value.tag() != TERM {
+            return false;
+        }
+        let atom = self.values.store_whole(value, &mut Scope::default(), self.variables);
+        let is_typed = |atom: &Atom, types: &mut Self| {
+            types::types_of(types.space, atom, types.variables)
+                .iter()
+                .any(|found| found.is_valid() && found.is_function())
+        };
+        !atom.head().is_some_and(|head| is_typed(head, self))
+            || types::types_of(self.space, &atom, self.variables).iter().all(|found| !found.is_valid())
     }
 
     /// Whether an expression has none of these types. What was found is remembered, since a tuple may be headed by the one that is asked
