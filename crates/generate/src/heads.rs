@@ -1,6 +1,6 @@
 //! Expressions whose head is an expression, a variable or a call, and comes to a name: one with rules, with a type, with both or with neither, a
-//! function of the library, a special form; or to a space, which calls whatever is in it. They stand where what they come to is looked at,
-//! passed on or returned.
+//! function of the library, a special form; or to a space, which calls whatever is in it, and may have a rule or a type for that. They stand
+//! where what they come to is looked at, passed on or returned.
 //!
 //! Such an expression is data where it is written and may be a call where it is returned, so code must not take the one for the other.
 
@@ -31,6 +31,7 @@ const PROLOGUE: &str = "\
 (= (none) (empty)) (= (unit) ()) (= (number) 1)
 (= (partly $a) (made $a)) (= (more $a) (other $a)) (: other (-> Number (-> Number (-> Number Number))))
 (: (whole $a) (-> Number Number)) (= (wholly $a) (whole $a))
+(: (half $a) Number) (= (half $a) \"s\") (: kind Kind) (= (kind $a) \"s\") (: arrow ->)
 (= (only 1) one)
 (: takes (-> Data Nat)) (: counts (-> Number Nat)) (: both-of (-> Data $t (Both $t)))
 (: first-of (-> Atom %Undefined%)) (= (first-of $t) ($t 1))
@@ -41,6 +42,10 @@ const PROLOGUE: &str = "\
 (named typed) (named both) (named plain) (named unknown)
 !(bind! &called (new-space)) !(add-atom &called plain) !(add-atom &called both) (= (asked) &called)
 ";
+
+/// Heads of calls with a type of the whole, of the head or of neither.
+const NAMES_OF_CALLS: &[&str] =
+    &["whole", "wholly", "half", "kind", "arrow", "typed", "both", "plain", "made", "later", "unknown"];
 
 /// A program of a seed.
 #[must_use]
@@ -58,6 +63,25 @@ pub fn heads(seed: u64) -> String {
                 "(= (1 $b $c) C)\n",
                 "(= ((made 2) $b) C)\n",
                 "(= ((typed $a)) C)\n",
+            ]);
+        }
+        if heads.dice.one_in(5) {
+            text += heads.dice.pick(&[
+                "(: &called (-> Number Number))\n",
+                "(: &called Con)\n",
+                "(: (&called $b) Number)\n",
+                "(= &called called)\n",
+                "(= (&called $b) (C $b))\n",
+                "!(add-atom &self &called)\n",
+            ]);
+        }
+        if heads.dice.one_in(4) {
+            text += heads.dice.pick(&[
+                "!(add-atom &called typed)\n",
+                "!(add-atom &called (made 1))\n",
+                "!(add-atom &called (unknown $b))\n",
+                "!(add-atom &called (= (plain 1) one))\n",
+                "!(remove-atom &called plain)\n",
             ]);
         }
         let (parameter, body) = (heads.dice.pick(&["$p", "$p", "($p $q)", "typed"]), heads.placed(2));
@@ -121,7 +145,7 @@ impl Heads {
     /// The expression where something is done with it.
     fn placed(&mut self, depth: usize) -> String {
         let inside = if depth > 0 && self.dice.one_in(3) { self.placed(depth - 1) } else { self.applied(depth) };
-        match self.dice.below(34) {
+        match self.dice.below(38) {
             0 | 1 => inside,
             22 => format!("(first-of {inside})"),
             23 => format!("(last-of {inside})"),
@@ -132,6 +156,12 @@ impl Heads {
                 "(match &self (fact $t) {})",
                 self.dice.pick(&["($t 1)", "(only (a $t))", "(R $t)", "(same $t)"])
             ),
+            34 => format!("(id {inside})"),
+            35 => format!("(id ({} {}))", self.dice.pick(NAMES_OF_CALLS), self.argument(depth)),
+            36 | 37 => {
+                let (name, other) = (self.dice.pick(NAMES_OF_CALLS), self.dice.pick(&["", " 2", " $p"]));
+                format!("(map-atom (1{other}) $s ({name} $s))")
+            }
             2 => format!("(let $s {inside} $s)"),
             3 => format!("(let $s {inside} (quote $s))"),
             4 => format!("(let $s {inside} (R $s $p))"),

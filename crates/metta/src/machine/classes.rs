@@ -14,15 +14,24 @@ pub(super) const SHAPE: usize = 2;
 pub(super) const WHOLE_TYPE: usize = 3;
 /// What may change rules when it is evaluated.
 pub(super) const CHANGER: usize = 4;
-/// A space inside a space, or an import.
+/// A space inside a space, if lookups of rules and types meet it ([`super::spaces_asked`]), or an import.
 pub(super) const NESTED: usize = 5;
+
+/// What rules and types begin with.
+pub(super) const LOOKED_UP: [&str; 3] = [names::EQUAL, names::HAS_TYPE, names::SUBTYPE];
 
 /// Of which class the adding or removing of an atom is that changes no rules when it is evaluated.
 pub(super) fn class_of(atom: &Atom) -> usize {
     match atom {
         Atom::Variable(_) => SHAPE,
-        Atom::Grounded(Grounded::Space(_)) => NESTED,
+        atom if is_space(atom) => NESTED,
         Atom::Expression(_) => match atom.children() {
+            Some([relation, subject, _])
+                if is_space(relation)
+                    || may_be_asked(relation) && (is_space(subject) || begins_with_space(subject)) =>
+            {
+                NESTED
+            }
             Some([Atom::Symbol(head), rest @ ..]) => match head.as_str() {
                 names::EQUAL => class_of_rule(rest.first()),
                 names::HAS_TYPE if matches!(rest.first(), Some(Atom::Expression(_))) => WHOLE_TYPE,
@@ -38,6 +47,23 @@ pub(super) fn class_of(atom: &Atom) -> usize {
     }
 }
 
+fn is_space(atom: &Atom) -> bool {
+    matches!(atom, Atom::Grounded(Grounded::Space(_)))
+}
+
+fn begins_with_space(atom: &Atom) -> bool {
+    atom.head().is_some_and(is_space)
+}
+
+/// Whether the lookup of a rule or a type meets atoms that begin like this.
+fn may_be_asked(relation: &Atom) -> bool {
+    match relation {
+        Atom::Symbol(name) => LOOKED_UP.contains(&name.as_str()),
+        Atom::Variable(_) => true,
+        _ => false,
+    }
+}
+
 fn class_of_rule(call: Option<&Atom>) -> usize {
     match call.map(|call| call.head().unwrap_or(call)) {
         Some(Atom::Symbol(head)) if is_special(head.as_str()) => SHAPE,
@@ -49,5 +75,5 @@ fn class_of_rule(call: Option<&Atom>) -> usize {
 
 /// The class of an expression with this head, if the head says it.
 pub(crate) fn classify_head(head: &str) -> Option<usize> {
-    (![names::EQUAL, names::HAS_TYPE, names::SUBTYPE].contains(&head)).then_some(FACT)
+    (!LOOKED_UP.contains(&head)).then_some(FACT)
 }

@@ -9,6 +9,7 @@ use super::control::assumptions::WrongAssumptions;
 use super::memory::pieces::Pieces;
 use super::query::CandidateCache;
 use super::rule_index::RuleIndex;
+use super::spaces_asked::SpacesAsked;
 use super::types::kept_types::TypedData;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use crate::tables::Policy;
@@ -821,7 +822,9 @@ pub(super) struct Code {
     pub(super) tabling: u32,
     /// The spaces whose rules code was made of.
     pub(super) watched: Vec<SharedSpace>,
-    /// The counts of their changes.
+    /// The spaces that they ask.
+    pub(super) spaces_asked: SpacesAsked,
+    /// The counts of the changes of what is watched.
     pub(super) watched_changes: Vec<Arc<ChangeCounts>>,
     /// Their changes of rules and what is rarer, together, when it was last looked what they mean.
     pub(super) changes_seen: Option<u64>,

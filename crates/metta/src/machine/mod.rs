@@ -75,6 +75,7 @@ mod rules;
 mod run;
 mod same_terms;
 mod slots;
+mod spaces_asked;
 mod spaces_met;
 mod special;
 mod states;

@@ -185,6 +185,47 @@ fn spaces_are_made_of_spaces_only() {
     ]);
 }
 
+/// A pattern that meets a space asks it, and so do the patterns by which rules and types are looked up.
+#[test]
+fn a_rule_or_a_type_for_a_space_is_one_for_whatever_is_in_it_now() {
+    let space = "! (bind! &kb (new-space)) ! (add-atom &kb (way a b)) (= (call $x) (way $x b)) (= (named $x) (f $x))
+         (: takes (-> Number Number)) (= (takes $x) (taken $x)) (= (taking $x) (takes (way $x b)))
+         (= (applied $x) ((way $x b) 1 2))";
+    let of_type = "[(Error (takes (way a b)) (BadArgType 1 Number String))]";
+    check_both_after(
+        space,
+        &[
+            ("(: &kb String) ! (taking a)", of_type),
+            ("(: &kb String) ! (taking c)", "[(taken (way c b))]"),
+            ("(: &kb String) ! (taking c) ! (remove-atom &kb (way a b)) ! (taking a)", "[(taken (way a b))]"),
+            (
+                "(: &kb String) ! (taking c) ! (add-atom &kb (way c b)) ! (taking c)",
+                "[(Error (takes (way c b)) (BadArgType 1 Number String))]",
+            ),
+            ("(: &kb String) ! (remove-atom &self (: &kb String)) ! (taking a)", "[(taken (way a b))]"),
+            ("(: &kb (-> Number)) ! (applied a)", "[(Error ((way a b) 1 2) IncorrectNumberOfArguments)]"),
+            ("(: &kb (-> Number)) ! (applied c)", "[((way c b) 1 2)]"),
+            (
+                "(= (late $x) (let () (add-atom &kb (way $x b)) (applied $x))) (: &kb (-> Number)) ! (late c)",
+                "[(Error ((way c b) 1 2) IncorrectNumberOfArguments)]",
+            ),
+            ("(way c b) (: &self String) ! (taking c)", "[(Error (takes (way c b)) (BadArgType 1 Number String))]"),
+            ("(= &kb found) ! (call a)", "[found]"),
+            ("(= &kb found) ! (call c) ! (add-atom &kb (way c b)) ! (call c)", "[found]"),
+            ("(= (&kb $x) (found $x)) ! (named 1) ! (add-atom &kb f) ! (named 1)", "[(found 1)]"),
+            (
+                "(= (named-too $x) (let () (add-atom &kb f) (f $x))) (= (&kb $x) (found $x)) ! (named-too 1)",
+                "[(found 1)]",
+            ),
+            ("! (add-atom &self &kb) ! (named 1) ! (add-atom &kb (= (f 1) one)) ! (named 1)", "[one]"),
+            (
+                "! (bind! &in (new-space)) ! (add-atom &kb &in) (= &kb found) ! (named 1) ! (add-atom &in (f 1)) ! (named 1)",
+                "[found]",
+            ),
+        ],
+    );
+}
+
 /// A fork shares what its origin holds, however much that is.
 #[test]
 fn a_fork_of_a_large_space_allocates_what_one_of_a_small_space_does() {

@@ -240,3 +240,44 @@ fn a_call_whose_arguments_are_of_other_types_has_its_effects_once() {
         assert_eq!(ran.lines, ["a", "[(Row () \"s\")]"], "{evaluator:?}");
     }
 }
+
+/// What the results of `map-atom` are put into is one expression: a call, if the type of the first is that of a function.
+#[test]
+fn results_of_a_loop_whose_first_is_a_function_by_its_type_are_its_call() {
+    let types = "(: (whole $a) (-> Number Number)) (: arrow ->) (: (nullary $a) (-> Atom)) (= (nullary $a) +)
+         (= (with $b) (map-atom (1 2 3) $x (whole $x $b))) (: (other $a) Number)
+         (= (map $list) (map-atom $list $x (whole $x)))";
+    check_both_after(
+        types,
+        &[
+            (
+                "!(map-atom (1 2 3) $x (whole $x))",
+                "[(Error ((whole 1) (whole 2) (whole 3)) IncorrectNumberOfArguments)]",
+            ),
+            (
+                "!(map-atom (1 2 3) $x (arrow $x))",
+                "[(Error ((arrow 1) (arrow 2) (arrow 3)) IncorrectNumberOfArguments)]",
+            ),
+            ("!(map-atom (1) $x (nullary $x))", "[(Error + (BadType (-> Atom) (-> Number Number Number)))]"),
+            ("!(map (1 2 3))", "[(Error ((whole 1) (whole 2) (whole 3)) IncorrectNumberOfArguments)]"),
+            ("!(with 1)", "[((whole 1 1) (whole 2 1) (whole 3 1))]"),
+            ("!(map-atom (1 2 3) $x (other $x))", "[((other 1) (other 2) (other 3))]"),
+        ],
+    );
+}
+
+#[test]
+fn an_argument_is_evaluated_to_its_type_by_a_function_that_gives_it_back() {
+    let types = "(: kind Kind) (= (kind $a) \"s\") (: (whole $a) Number) (= (whole $a) \"s\") (= (free $a) \"s\")
+         (= (kind-of $a) (id (kind $a))) (= (whole-of $a) (id (whole $a))) (= (free-of $a) (id (free $a)))";
+    check_both_after(
+        types,
+        &[
+            ("!(id (kind 1))", "[(Error \"s\" (BadType (Kind Number) String))]"),
+            ("!(kind-of 1)", "[(Error \"s\" (BadType (Kind Number) String))]"),
+            ("!(id (whole 1))", "[(Error \"s\" (BadType Number String))]"),
+            ("!(whole-of 1)", "[(Error \"s\" (BadType Number String))]"),
+            ("!(free-of 1)", "[\"s\"]"),
+        ],
+    );
+}

@@ -58,6 +58,10 @@ impl TypeChecker<'_> {
             return HeadKind::Other;
         }
         let found = types::types_of(self.space, head, self.variables);
+        if found.iter().any(|found| found.atom.is_symbol(names::ARROW)) {
+            // Calls of it, whose types begin like this one, are of function types.
+            return HeadKind::Other;
+        }
         if found.iter().all(|found| found.is_valid() && !found.is_function()) {
             return if Operation::of(head).is_some() { HeadKind::Other } else { HeadKind::Untyped };
         }

@@ -94,6 +94,11 @@ impl TypeChecker<'_> {
         LIBRARY_WHOLE_TYPES.iter().any(|&(name, count)| count == arity && is_head(name))
     }
 
+    /// Whether the program declares no types at all.
+    pub(in crate::machine) fn has_no_types(&self) -> bool {
+        !self.types.has_types && !self.types.has_whole_types
+    }
+
     /// Whether no expression with this value as its head and this number of arguments has a type.
     pub(in crate::machine) fn makes_open(&mut self, head: Ref, arity: usize) -> bool {
         self.is_open(head) && !self.may_have_whole_type(head, arity)
