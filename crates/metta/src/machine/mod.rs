@@ -443,7 +443,7 @@ impl<'r> Running<'r> {
         self.limits().limit_heap();
         if self.m.code.watched.first().is_none_or(|watched| !watched.is_same(&self.space)) {
             let space = self.space.clone();
-            self.m.code.watch(&space);
+            self.m.code.watch(&space, &self.m.values.ceiling);
             self.m.next_version(true);
         }
         self.m.values.begin_marking();

@@ -6,7 +6,8 @@
 
 use super::classes::{FACT, LOOKED_UP, NESTED};
 use crate::names;
-use space::{Atom, ChangeCounts, Grounded, SharedSpace, Variable};
+use rustc_hash::FxHashSet;
+use space::{Atom, ChangeCounts, Grounded, SharedSpace, ShouldStop, Variable};
 use std::sync::Arc;
 
 /// Up to how many arguments it is asked whether a space is the head of what has a rule or a type.
@@ -23,11 +24,17 @@ pub(super) struct SpacesAsked {
     counts: Vec<Arc<ChangeCounts>>,
     /// The spaces that were searched for them, with how often something of their class had changed in each.
     searched: Vec<(SharedSpace, u64)>,
+    /// Whether the last search came to its end: a limit ends it with the evaluation.
+    is_complete: bool,
 }
 
 impl SpacesAsked {
     pub(super) fn is_empty(&self) -> bool {
         self.spaces.is_empty()
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     pub(super) fn spaces(&self) -> &[SharedSpace] {
@@ -41,32 +48,33 @@ impl SpacesAsked {
     }
 
     /// Searches the spaces in which rules and types are looked up, and those that they ask, if they may ask others than before.
-    pub(super) fn search(&mut self, watched: &[SharedSpace]) {
+    pub(super) fn search(&mut self, watched: &[SharedSpace], should_stop: ShouldStop<'_>) {
         let nested = |space: &SharedSpace| space.changes()[NESTED];
         let is_as_it_was = |(space, changes): &(SharedSpace, u64)| nested(space) == *changes;
         let begins_with = |(watched, (searched, _)): (&SharedSpace, &(SharedSpace, u64))| watched.is_same(searched);
-        if self.searched.len() >= watched.len()
+        if self.is_complete
+            && self.searched.len() >= watched.len()
             && watched.iter().zip(&self.searched).all(begins_with)
             && self.searched.iter().all(is_as_it_was)
         {
             return;
         }
-        let mut work = watched.to_vec();
         self.spaces.clear();
         self.searched.clear();
-        while let Some(space) = work.get(self.searched.len()).cloned() {
+        let mut work = watched.to_vec();
+        let mut to_search: FxHashSet<usize> = work.iter().map(SharedSpace::address).collect();
+        let mut asked: FxHashSet<usize> = FxHashSet::default();
+        while let Some(space) = work.get(self.searched.len()).cloned()
+            && !should_stop()
+        {
             let changes = nested(&space);
-            let found = if changes == 0 { Vec::new() } else { spaces_in(&space.without_imports()) };
+            let mut found = if changes == 0 { Vec::new() } else { spaces_in(&space.without_imports()) };
             self.searched.push((space, changes));
-            for asked in found {
-                if !self.spaces.iter().any(|known| known.is_same(&asked)) {
-                    self.spaces.push(asked.clone());
-                }
-                if !work.iter().any(|known| known.is_same(&asked)) {
-                    work.push(asked);
-                }
-            }
+            found.retain(|space| asked.insert(space.address()));
+            work.extend(found.iter().filter(|space| to_search.insert(space.address())).cloned());
+            self.spaces.append(&mut found);
         }
+        self.is_complete = self.searched.len() == work.len();
         self.counts = self.spaces.iter().map(SharedSpace::change_counts).collect();
     }
 }
@@ -80,7 +88,7 @@ fn spaces_in(space: &SharedSpace) -> Vec<SharedSpace> {
     };
     let subjects: Vec<Atom> = std::iter::once(name.clone()).chain((0..=ARGUMENTS_MAX).map(call)).collect();
     let lookups = LOOKED_UP.iter().flat_map(|relation| {
-        let lookup = |subject: &Atom| Atom::expression([Atom::symbol(*relation), subject.clone(), any.clone()]);
+        let lookup = |subject: &Atom| Atom::expression([Atom::symbol(relation), subject.clone(), any.clone()]);
         subjects.iter().map(lookup).collect::<Vec<_>>()
     });
     let candidates = lookups.flat_map(|lookup| space.candidates(&lookup, usize::MAX).unwrap_or_default());

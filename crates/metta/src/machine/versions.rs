@@ -5,6 +5,7 @@
 
 use super::classes::{CHANGER, NESTED, RULE, SHAPE, WHOLE_TYPE};
 use super::code::{Code, Kind, Slot};
+use super::values::Ceiling;
 use super::{Machine, Running};
 use crate::session::Session;
 use region::Ref;
@@ -30,8 +31,10 @@ impl Running<'_> {
         self.m.code.class_counts = sums;
         if is_shape {
             let space = self.space.clone();
-            self.m.code.watch(&space);
-            self.m.code.class_counts = self.m.code.changes_by_class();
+            self.m.code.watch(&space, &self.m.values.ceiling);
+            if self.m.code.spaces_asked.is_complete() {
+                self.m.code.class_counts = self.m.code.changes_by_class();
+            }
         }
         // What is added to a space that is asked changes rules, though it is a fact.
         let asks = !self.m.code.spaces_asked.is_empty();
@@ -60,10 +63,10 @@ impl Running<'_> {
 
 impl Code {
     /// The spaces in which rules and types are looked up.
-    pub(super) fn watch(&mut self, space: &SharedSpace) {
+    pub(super) fn watch(&mut self, space: &SharedSpace, ceiling: &Ceiling) {
         self.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
         self.watched_changes = self.watched.iter().map(SharedSpace::change_counts).collect();
-        self.spaces_asked.search(&self.watched);
+        self.spaces_asked.search(&self.watched, &|| ceiling.is_passed());
         self.class_counts = [u64::MAX; space::CLASSES];
         self.changes_seen = None;
     }

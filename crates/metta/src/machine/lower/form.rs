@@ -6,7 +6,7 @@ use crate::instructions::is_odd;
 use crate::lowering::Form;
 use crate::machine::code::TypeId;
 use crate::machine::core::{Core, Evaluator, If, Match, Test, Written};
-use crate::machine::types::{Formal, HeadKind, Signature};
+use crate::machine::types::{Formal, Signature};
 use crate::machine::words::ERROR;
 use crate::names;
 use space::{Atom, variables};
@@ -30,7 +30,7 @@ impl Lower<'_> {
             (Form::Let, [pattern, value, body]) => {
                 self.gathered(value, place, |lower, place| lower.binding(whole, [pattern, value, body], place))
             }
-            (Form::Identity, [argument]) if type_id == 0 && self.is_evaluated_to_its_types(argument) => {
+            (Form::Identity, [argument]) if type_id == 0 && self.facts.is_evaluated_to_its_types(argument) => {
                 let head = self.facts.run.machine_mut().values.constant_leaf(&children[0]).expect("it is a leaf");
                 let signature = Signature { formals: [Formal::Typed(0)].into(), result: Some(0) };
                 self.typed(head, &signature, whole, place)
@@ -52,19 +52,6 @@ impl Lower<'_> {
                 Some(node) => node,
                 None => self.named(atom, type_id, place),
             },
-        }
-    }
-
-    /// Whether the results of an argument are of the types that it has itself, as it is evaluated anyway: then a type such as `(-> $t $t)` says
-    /// nothing about them. What a call has a type by, other than a function type of its head, may be no type of its results.
-    fn is_evaluated_to_its_types(&mut self, argument: &Atom) -> bool {
-        let Some([head, arguments @ ..]) = argument.children() else { return true };
-        let Some(head) = self.facts.run.machine_mut().values.constant_leaf(head) else {
-            return self.facts.run.types().has_no_types();
-        };
-        match self.facts.run.types().head_kind(head, arguments.len()) {
-            HeadKind::Untyped => self.facts.run.types().makes_open(head, arguments.len()),
-            _ => !self.facts.run.types().may_have_whole_type(head, arguments.len()),
         }
     }
 

@@ -113,7 +113,7 @@ impl Lower<'_> {
     /// the type of the first makes a call of that, with the others as arguments.
     fn is_loop(&mut self, kind: Loop, template: &Atom) -> bool {
         let is_code = is_instruction(template);
-        if kind == Loop::Map && !is_code && self.may_have_whole_type(template) {
+        if kind == Loop::Map && !is_code && self.facts.may_have_whole_type(template) {
             return false;
         }
         match (kind, template.children()) {
@@ -135,13 +135,6 @@ impl Lower<'_> {
             }
             (Loop::Map, _) => false,
         }
-    }
-
-    /// Whether a type may be declared for a call as it is written, arguments included.
-    fn may_have_whole_type(&mut self, call: &Atom) -> bool {
-        let Some([head, arguments @ ..]) = call.children() else { return false };
-        let head = self.facts.run.machine_mut().values.constant_leaf(head);
-        head.is_some_and(|head| self.facts.run.types().may_have_whole_type(head, arguments.len()))
     }
 
     /// The code of a loop; `further` stand for the list, the position and what was found.

@@ -137,6 +137,26 @@ impl Facts<'_> {
         (lowering == sum || lowering == difference) && is_number(left) && is_number(right)
     }
 
+    /// Whether the results of an argument are of the types that it has itself, as it is evaluated anyway: then a type such as `(-> $t $t)` says
+    /// nothing about them. What a call has a type by, other than a function type of its head, may be no type of its results.
+    pub(super) fn is_evaluated_to_its_types(&mut self, argument: &Atom) -> bool {
+        let Some([head, arguments @ ..]) = argument.children() else { return true };
+        let Some(head) = self.run.machine_mut().values.constant_leaf(head) else {
+            return self.run.types().has_no_types();
+        };
+        match self.run.types().head_kind(head, arguments.len()) {
+            HeadKind::Untyped => self.run.types().makes_open(head, arguments.len()),
+            _ => !self.run.types().may_have_whole_type(head, arguments.len()),
+        }
+    }
+
+    /// Whether a type may be declared for a call as it is written, arguments included.
+    pub(super) fn may_have_whole_type(&mut self, call: &Atom) -> bool {
+        let Some([head, arguments @ ..]) = call.children() else { return false };
+        let head = self.run.machine_mut().values.constant_leaf(head);
+        head.is_some_and(|head| self.run.types().may_have_whole_type(head, arguments.len()))
+    }
+
     /// Whether minimal code reduces one call with one result.
     pub(in crate::machine) fn has_one_answer(&self, code: &Atom) -> bool {
         match code.children() {
