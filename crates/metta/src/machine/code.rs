@@ -10,6 +10,7 @@ use super::memory::pieces::Pieces;
 use super::query::CandidateCache;
 use super::rule_index::RuleIndex;
 use super::spaces_asked::SpacesAsked;
+use super::types::Said;
 use super::types::kept_types::TypedData;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use crate::tables::Policy;
@@ -236,8 +237,8 @@ pub(super) enum Instruction {
     Guard { slot: Slot, guard: Guard, or: Pc },
     /// Goes elsewhere unless the types of two slots agree.
     GuardSame { left: Slot, right: Slot, or: Pc },
-    /// Goes elsewhere unless what a function comes to says of which type it is.
-    GuardSaysTypes { function: u32, or: Pc },
+    /// Goes elsewhere unless the results of a function say this of the type that they were evaluated to.
+    GuardSays { function: u32, said: Said, or: Pc },
     /// Goes elsewhere if types or special forms have changed since this code was made.
     GuardTypeEpoch { shapes: u32, or: Pc },
     /// Data is marked as evaluated if it is what is written.
@@ -342,7 +343,7 @@ impl Instruction {
             | Self::If { or, .. }
             | Self::Guard { or, .. }
             | Self::GuardSame { or, .. }
-            | Self::GuardSaysTypes { or, .. }
+            | Self::GuardSays { or, .. }
             | Self::GuardTypeEpoch { or, .. }
             | Self::GuardUnchanged { or, .. }
             | Self::Settled { or, .. }

@@ -550,8 +550,8 @@ impl<'a> Listing<'a> {
             Instruction::ReturnConstruct { data } => format!("return-construct {}", self.data(data)),
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),
-            Instruction::GuardSaysTypes { function, or } => {
-                format!("guard {} says types{}", self.m.function_name(function), self.or(or))
+            Instruction::GuardSays { function, said, or } => {
+                format!("guard {} says {}{}", self.m.function_name(function), said.text(), self.or(or))
             }
             Instruction::GuardTypeEpoch { or, .. } => format!("guard-types{}", self.or(or)),
             Instruction::Settled { slot: settled, or, .. } => format!("settled {}{}", slot(settled), self.or(or)),

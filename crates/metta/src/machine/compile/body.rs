@@ -187,7 +187,7 @@ impl Compiler<'_, '_> {
             let of_test = match test {
                 Test::Is(variable, Guard::Number) => [variable, variable],
                 Test::SameType(left, right) => [left, right],
-                Test::Is(..) | Test::SaysTypes(_) | Test::Unchanged => return None,
+                Test::Is(..) | Test::Says(..) | Test::Unchanged => return None,
             };
             let asked = of_test.map(|variable| self.state.variables[variable]);
             for slot in asked {
@@ -214,8 +214,8 @@ impl Compiler<'_, '_> {
                 let (left, right) = (slot(left), slot(right));
                 self.emit_to(Instruction::GuardSame { left, right, or: 0 }, or);
             }
-            Test::SaysTypes(function) => {
-                _ = self.emit_to(Instruction::GuardSaysTypes { function: *function, or: 0 }, or);
+            Test::Says(function, said) => {
+                self.emit_to(Instruction::GuardSays { function: *function, said: *said, or: 0 }, or);
             }
             Test::Unchanged => {
                 let shapes = self.run.m.code.type_epoch;

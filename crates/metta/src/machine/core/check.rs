@@ -107,7 +107,7 @@ fn asked_by(test: &Test) -> impl Iterator<Item = &Variable> {
     match test {
         Test::Is(variable, _) => [Some(variable), None],
         Test::SameType(left, right) => [Some(left), Some(right)],
-        Test::SaysTypes(_) | Test::Unchanged => [None, None],
+        Test::Says(..) | Test::Unchanged => [None, None],
     }
     .into_iter()
     .flatten()

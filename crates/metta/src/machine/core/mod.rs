@@ -13,7 +13,7 @@ mod show;
 mod state;
 
 use super::code::{Guard, Position, SyntheticBody, TypeId};
-use super::types::Formal;
+use super::types::{Formal, Said};
 use crate::lowering::{Arithmetic, Comparison, Logic, Wanted};
 pub(super) use check::check;
 use region::Ref;
@@ -29,8 +29,8 @@ pub(super) enum Test {
     Is(Variable, Guard),
     /// The types of what two variables stand for agree.
     SameType(Variable, Variable),
-    /// What this function comes to says of which type it is, as rules are now.
-    SaysTypes(u32),
+    /// The results of this function say this of the type that they were evaluated to, as rules are now.
+    Says(u32, Said),
     /// Types and special forms mean what they did when the code was made.
     Unchanged,
 }

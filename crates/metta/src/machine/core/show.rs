@@ -85,7 +85,7 @@ impl Writer<'_> {
                 let (left, right) = (self.variable(left), self.variable(right));
                 format!("{left} and {right} have types that agree")
             }
-            Test::SaysTypes(function) => format!("{} says types", self.words.function(*function)),
+            Test::Says(function, said) => format!("{} says {}", self.words.function(*function), said.text()),
             Test::Unchanged => "types are as they were".to_owned(),
         }
     }

@@ -5,7 +5,7 @@ use crate::instructions::is_odd;
 use crate::lowering::{Comparison, Logic, Lowering};
 use crate::machine::code::{Guard, Position, TypeId};
 use crate::machine::core::{Compute, Core, Effect, Native, Operation, Test};
-use crate::machine::types::{Formal, HeadKind, Signature};
+use crate::machine::types::{Formal, HeadKind, Said, Signature};
 use crate::operation::lowering_of;
 use region::Ref;
 use space::{Atom, Variable};
@@ -241,37 +241,41 @@ impl Lower<'_> {
         })
     }
 
-    /// What the first call comes to says of which type the results of the second are. The code for that stands there for numbers and for
-    /// what has no type.
-    fn equality_of_calls(&mut self, whole: Whole<'_>, [left, right]: [&Atom; 2], place: Place) -> Core {
+    /// What the first call comes to may say of which type the results of the second are. If that is known of no single call, the specification
+    /// is followed step by step.
+    fn equality_of_calls(&mut self, whole: Whole<'_>, sides: [&Atom; 2], place: Place) -> Core {
         let Whole { atom, type_id } = whole;
-        let callee = self.facts.callee(left);
-        if mentions_equality(right) || !self.facts.run.function_types().says_types(callee).unwrap_or(false) {
+        let callee = self.facts.callee(sides[0]);
+        let said = self.facts.run.function_types().said_by(callee).unwrap_or(Said::Depends);
+        if said == Said::Depends || mentions_equality(sides[1]) {
             return self.written(atom, type_id);
         }
         let function = self.facts.run.machine_mut().code.function(callee.0, callee.1, 0);
-        self.guarded(vec![Test::SaysTypes(function)], whole, |lower| lower.typed_by_first(whole, [left, right], place))
+        let arguments = &atom.children().expect("a comparison is an expression")[1..];
+        self.guarded(vec![Test::Says(function, said)], whole, |lower| {
+            lower.around(arguments, place, |lower| match said {
+                Said::Nothing => lower.compute(Operation::Comparison(Comparison::Equal), arguments, 0),
+                _ => lower.typed_by_first(whole, sides),
+            })
+        })
     }
 
-    /// Its type is that of the first call's result.
-    fn typed_by_first(&mut self, whole: Whole<'_>, [left, right]: [&Atom; 2], place: Place) -> Core {
+    /// The type of both is that of the first call's result. The code for that stands there for numbers and for what has no type.
+    fn typed_by_first(&mut self, whole: Whole<'_>, [left, right]: [&Atom; 2]) -> Core {
         let Whole { atom, type_id } = whole;
-        let children = atom.children().expect("a comparison is an expression");
-        self.around(&children[1..], place, |lower| {
-            let value = Box::new(lower.argument(left, 0));
-            let first = lower.local();
-            lower.facts.scope.learn(&first, None);
-            let as_written = lower.with_evaluated(&first, |lower, first| {
-                let with_first = [children[0].clone(), Atom::Variable(first.clone()), right.clone()];
-                lower.written(&Atom::expression(with_first), type_id)
-            });
-            let number = lower.facts.run.machine().types.number_type;
-            let [numbers, others] = [number, 0].map(|operand| lower.compared_with(&first, right, operand));
-            let is_untyped = vec![Test::Is(first.clone(), Guard::Untyped)];
-            let others = Core::guarded(is_untyped, others, as_written);
-            let then = Box::new(Core::guarded(vec![Test::Is(first.clone(), Guard::Number)], numbers, others));
-            Core::Let { variable: first, value, then }
-        })
+        let value = Box::new(self.argument(left, 0));
+        let first = self.local();
+        self.facts.scope.learn(&first, None);
+        let as_written = self.with_evaluated(&first, |lower, first| {
+            let equal = atom.children().expect("a comparison is an expression")[0].clone();
+            lower.written(&Atom::expression([equal, Atom::Variable(first.clone()), right.clone()]), type_id)
+        });
+        let number = self.facts.run.machine().types.number_type;
+        let [numbers, others] = [number, 0].map(|operand| self.compared_with(&first, right, operand));
+        let is_untyped = vec![Test::Is(first.clone(), Guard::Untyped)];
+        let others = Core::guarded(is_untyped, others, as_written);
+        let then = Box::new(Core::guarded(vec![Test::Is(first.clone(), Guard::Number)], numbers, others));
+        Core::Let { variable: first, value, then }
     }
 
     /// What `make` lowers with a local that stands for what another came to.

@@ -65,7 +65,7 @@ impl<'l> Scope<'l> {
                 Test::Is(variable, Guard::Number) => self.learn(variable, Some(Fact::Number)),
                 Test::Is(variable, Guard::Bool) => self.learn(variable, Some(Fact::Bool)),
                 Test::Is(variable, Guard::Expression) => self.learn(variable, Some(Fact::Expression)),
-                Test::Is(..) | Test::SameType(..) | Test::SaysTypes(_) | Test::Unchanged => {}
+                Test::Is(..) | Test::SameType(..) | Test::Says(..) | Test::Unchanged => {}
             }
         }
     }
@@ -81,7 +81,7 @@ impl<'l> Scope<'l> {
                 _ => false,
             },
             Test::SameType(left, right) => self.fact(left).is_some() && self.fact(left) == self.fact(right),
-            Test::SaysTypes(_) | Test::Unchanged => false,
+            Test::Says(..) | Test::Unchanged => false,
         }
     }
 

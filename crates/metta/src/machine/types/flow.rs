@@ -41,37 +41,73 @@ pub(in crate::machine) struct TypeFlow {
     has_said: bool,
     /// At one of them nothing is said.
     has_lost: bool,
+    /// At one of them that is so whatever is given there. At a variable, leaves say a type.
+    is_declared: bool,
     /// At one of them what is given is declared to be taken as it stands: so is another argument of the same open type.
     is_raw: bool,
     /// Some are of functions without types, or of what is not looked into.
     is_vague: bool,
 }
 
+/// What the results of a function without a type say of the type that they were evaluated to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::machine) enum Said {
+    /// It is the type that they have.
+    Own,
+    /// Nothing.
+    Nothing,
+    /// It depends on the result.
+    Depends,
+}
+
+impl Said {
+    pub(in crate::machine) fn text(self) -> &'static str {
+        match self {
+            Self::Own => "types",
+            Self::Nothing => "no types",
+            Self::Depends => "types now and then",
+        }
+    }
+}
+
 impl TypeFlow {
-    const SAID: Self = Self { has_said: true, has_lost: false, is_raw: false, is_vague: false };
-    const LOST: Self = Self { has_said: false, has_lost: true, is_raw: false, is_vague: false };
+    const NONE: Self = Self { has_said: false, has_lost: false, is_declared: false, is_raw: false, is_vague: false };
+    const SAID: Self = Self { has_said: true, ..Self::NONE };
+    const LOST: Self = Self { has_lost: true, is_declared: true, ..Self::NONE };
     const RAW: Self = Self { is_raw: true, ..Self::LOST };
-    const EITHER: Self = Self { has_said: true, has_lost: true, is_raw: false, is_vague: false };
-    const VAGUE: Self = Self { is_vague: true, ..Self::EITHER };
+    const VARIABLE: Self = Self { has_said: true, has_lost: true, ..Self::NONE };
+    const VAGUE: Self = Self { is_declared: true, is_vague: true, ..Self::VARIABLE };
 
     /// Whether it depends on the way that an evaluation takes.
     pub(super) fn depends(self) -> bool {
-        self == Self::EITHER || self.is_raw
+        self.has_said && self.has_lost && !self.is_vague || self.is_raw
     }
 
     /// Whether a type is said. An evaluation that never ends says nothing that anything could contradict.
     pub(in crate::machine) fn is_said(self) -> bool {
-        self != Self::LOST
+        self.has_said || !self.has_lost
     }
 
     fn is_certain(self) -> bool {
         !self.has_lost
     }
 
+    /// What is said of results if expressions may have types, or only leaves have some.
+    fn said(self, has_types: bool) -> Said {
+        match self {
+            Self { is_raw: true, .. } | Self { is_vague: true, .. } => Said::Depends,
+            Self { has_lost: false, .. } => Said::Own,
+            Self { is_declared: false, .. } if !has_types => Said::Own,
+            Self { has_said: false, .. } => Said::Nothing,
+            _ => Said::Depends,
+        }
+    }
+
     fn join(self, other: Self) -> Self {
         Self {
             has_said: self.has_said || other.has_said,
             has_lost: self.has_lost || other.has_lost,
+            is_declared: self.is_declared || other.is_declared,
             is_raw: self.is_raw || other.is_raw,
             is_vague: self.is_vague || other.is_vague,
         }
@@ -121,12 +157,14 @@ impl FunctionTypes<'_> {
         self.found_flow(|types, look| types.flow_of_part(FlowPart::Value(value), LEVELS_MAX, look))
     }
 
-    /// Whether a function without a type says in all its ends of which type its results are: then that is the type that they have.
-    pub(in crate::machine) fn says_types(&mut self, callee: Callee) -> Result<bool, Halt> {
-        if let Some(known) = self.rules.types().types.flows.get(&callee) {
-            return Ok(known.is_certain());
-        }
-        Ok(self.found_flow(|types, look| types.flow_of_function(callee, LEVELS_MAX, look))?.is_certain())
+    /// What a function without a type says of the types of its results.
+    pub(in crate::machine) fn said_by(&mut self, callee: Callee) -> Result<Said, Halt> {
+        let known = self.rules.types().types.flows.get(&callee).copied();
+        let flow = match known {
+            Some(known) => known,
+            None => self.found_flow(|types, look| types.flow_of_function(callee, LEVELS_MAX, look))?,
+        };
+        Ok(flow.said(self.rules.types().types.has_types))
     }
 
     /// What is found when nothing more is found about functions.
@@ -182,9 +220,9 @@ impl FunctionTypes<'_> {
     /// What is said by the evaluation of the part that a right side ends in.
     fn flow_of_end(&mut self, part: FlowPart<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         match part {
-            FlowPart::Written(Atom::Variable(_)) => Ok(TypeFlow::EITHER),
+            FlowPart::Written(Atom::Variable(_)) => Ok(TypeFlow::VARIABLE),
             // What its code returns is evaluated.
-            FlowPart::Written(code) if is_function(code) => Ok(TypeFlow::EITHER),
+            FlowPart::Written(code) if is_function(code) => Ok(TypeFlow::VAGUE),
             part => self.flow_of_part(part, levels, look),
         }
     }

@@ -58,6 +58,7 @@ use super::code::{Callee, TypeId};
 use super::notes::Notes;
 use super::values::Values;
 use crate::names;
+pub(super) use flow::Said;
 use flow::TypeFlow;
 use kept_types::TypedData;
 use region::Ref;
