@@ -12,6 +12,7 @@ mod cassette;
 pub mod compare;
 mod compress;
 mod content;
+mod counts;
 mod dialect;
 mod error;
 mod exchange;
@@ -19,6 +20,7 @@ mod file;
 mod filter;
 mod finding;
 mod forms;
+mod gzip;
 mod key;
 mod limits;
 pub mod matching;
@@ -46,10 +48,14 @@ mod page {}
 pub use bytes::Bytes;
 pub use cassette::{Cassette, Summary, write_cassette, write_cassette_on};
 pub use content::Content;
+pub use counts::ExchangeCounts;
 pub use error::{Damage, ExposedSecret, FileError, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
+pub use file::is_gzip;
 pub use filter::{Filter, LeaveOutRule, Verdict};
-pub use forms::{Encoded, Form, FormError, Loss, UnknownForm, VcrStyle, WrittenContent};
+pub use forms::{
+    DocumentProgress, Encoded, Form, FormError, Loss, SealedDocument, UnknownForm, VcrStyle, WrittenContent, seal_document,
+};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use limits::{LimitExceeded, ReadOptions};
 pub use merge::{Merged, merge};

@@ -11,6 +11,7 @@
 use crate::bytes::Bytes;
 use crate::cassette::Cassette;
 use crate::content::Content;
+use crate::counts::ExchangeCounts;
 use crate::error::{ReadError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::file::folder_and_name;
@@ -35,7 +36,7 @@ use std::sync::Arc;
 const WHOLE_BYTES_MAX: usize = 1 << 20;
 
 /// What is named if a cassette does not fit into memory whole.
-const WHOLE_CASSETTE: &str = "the cassette with all of its bodies";
+pub(crate) const WHOLE_CASSETTE: &str = "the cassette with all of its bodies";
 
 /// A chunk of more bytes is looked through in pieces, and becomes several chunks of one time.
 const CHUNK_BYTES_GATHERED: usize = 8 << 20;
@@ -109,6 +110,18 @@ impl<'t> Selection<'t> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.picks.is_empty()
+    }
+
+    /// What there is, for which no body is read.
+    ///
+    /// # Errors
+    /// A cassette is not what was written.
+    pub fn counts(&self) -> Result<ExchangeCounts, ReadError> {
+        let mut counts = ExchangeCounts::default();
+        for pick in &self.picks {
+            counts.count(&pick.cassette.outline(pick.index)?.exchange);
+        }
+        Ok(counts)
     }
 
     /// All of them in memory, as other forms need it.
@@ -287,7 +300,7 @@ fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut EventSink<
 
 impl<'t> Outline<'t> {
     /// What the exchange takes in memory with its bodies: these, and its lists.
-    fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let Exchange { request, response, frames, informational, notes, .. } = &self.exchange;
         let headers = |headers: &[Header<'_>]| {
             let bytes = |header: &Header<'_>| size_of::<Header<'_>>() + header.name.len() + header.value.len();

@@ -33,6 +33,17 @@ pub enum FormError {
         /// The version.
         version: u32,
     },
+    /// It is gzip and cannot be decompressed to its end.
+    Gzip {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        flaw: &'static str,
+        /// How many bytes came of it.
+        bytes: u64,
+        /// How many whole exchanges they are, if that is known.
+        exchanges: Option<u64>,
+    },
     /// It has a form and says nothing in it.
     Malformed {
         /// The file; empty if it lies in memory.
@@ -50,7 +61,7 @@ impl FormError {
     }
 
     pub(super) fn of(mut self, shown: &str) -> Self {
-        if let Self::Version { file, .. } | Self::Malformed { file, .. } = &mut self {
+        if let Self::Version { file, .. } | Self::Malformed { file, .. } | Self::Gzip { file, .. } = &mut self {
             shown.clone_into(file);
         }
         if let Self::TooMuch(excess) = self {
@@ -77,6 +88,16 @@ impl fmt::Display for FormError {
                     f,
                     "a cassette of version {version}, but this program reads up to {DOCUMENT_VERSION}; use a newer one"
                 )
+            }
+            Self::Gzip { file, flaw, bytes, exchanges } => {
+                put_file(f, file)?;
+                write!(f, "{flaw}; {bytes} bytes could be decompressed")?;
+                match exchanges {
+                    Some(1) => f.write_str(", with 1 whole exchange")?,
+                    Some(exchanges) => write!(f, ", with {exchanges} whole exchanges")?,
+                    None => {}
+                }
+                f.write_str("; restore the file from a copy, or record it again")
             }
             Self::Malformed { file, form, message } => {
                 put_file(f, file)?;

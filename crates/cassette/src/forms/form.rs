@@ -40,9 +40,10 @@ const FORMS: [(Form, &str, &[&str]); 8] = [
 
 impl Form {
     /// The form that a file of this name is to be written in, by its extension: `json`, `msgpack` or `mp`, `txt`, `har`, `yaml` or
-    /// `yml`, `vcr.json`; else a cassette.
+    /// `yml`, `vcr.json`; else a cassette. After each of them `gz` may follow: the file is compressed then.
     pub fn of_name(path: &Path) -> Self {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
         let has = |extension: &&str| name.strip_suffix(extension).is_some_and(|name| name.ends_with('.'));
         let is_its = |extensions: &[&str]| extensions.iter().any(has);
         // From the end, where the longer extension of two is.

@@ -14,6 +14,10 @@ use std::fmt;
 /// What a value takes in memory at most, beside its text. A header, a note, a chunk and a frame are made of two values or more.
 const VALUE_BYTES: usize = 48;
 
+/// What a number takes at most: it becomes a byte of a body, in a list that grows by halves, or is a part of what its list or object is
+/// counted as.
+const NUMBER_BYTES: usize = 2;
+
 /// The shortest value: a byte of MessagePack.
 const VALUE_BYTES_MIN: usize = 1;
 
@@ -35,7 +39,7 @@ pub(super) fn check(bytes: &[u8], form: Form, options: ReadOptions) -> Result<()
     match form {
         Form::Json => drop(count.deserialize(&mut serde_json::Deserializer::from_slice(bytes))),
         Form::MessagePack => count_msgpack(bytes, count),
-        Form::Text => count.take(memchr::memchr_iter(b'\n', bytes).count()),
+        Form::Text => count.take(memchr::memchr_iter(b'\n', bytes).count().saturating_mul(VALUE_BYTES)),
         _ => {}
     }
     excess.into_inner().map_or(Ok(()), Err)
@@ -57,14 +61,22 @@ struct ValueCounter<'c> {
 }
 
 impl ValueCounter<'_> {
-    fn take(self, values: usize) {
-        if let Err(excess) = self.room.borrow_mut().take(values.saturating_mul(VALUE_BYTES), WHAT) {
+    fn take(self, bytes: usize) {
+        if let Err(excess) = self.room.borrow_mut().take(bytes, WHAT) {
             *self.excess.borrow_mut() = Some(excess);
         }
     }
 
-    fn one<E: Error>(self) -> Result<(), E> {
-        self.take(1);
+    fn value<E: Error>(self) -> Result<(), E> {
+        self.bytes(VALUE_BYTES)
+    }
+
+    fn number<E: Error>(self) -> Result<(), E> {
+        self.bytes(NUMBER_BYTES)
+    }
+
+    fn bytes<E: Error>(self, bytes: usize) -> Result<(), E> {
+        self.take(bytes);
         if self.excess.borrow().is_some() { Err(E::custom(WHAT)) } else { Ok(()) }
     }
 }
@@ -73,7 +85,6 @@ impl<'de> DeserializeSeed<'de> for ValueCounter<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.one()?;
         deserializer.deserialize_any(self)
     }
 }
@@ -86,39 +97,41 @@ impl<'de> Visitor<'de> for ValueCounter<'_> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
+        self.value()
     }
 
     fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        Ok(())
+        self.value()
     }
 
     fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
-        Ok(())
+        self.number()
     }
 
     fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
-        Ok(())
+        self.number()
     }
 
     fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
-        Ok(())
+        self.number()
     }
 
     fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
-        Ok(())
+        self.value()
     }
 
     fn visit_bytes<E: Error>(self, _: &[u8]) -> Result<(), E> {
-        Ok(())
+        self.value()
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        self.value()?;
         while seq.next_element_seed(self)?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.value()?;
         while map.next_key_seed(self)?.is_some() {
             map.next_value_seed(self)?;
         }

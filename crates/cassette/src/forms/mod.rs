@@ -7,6 +7,7 @@
 
 mod detect;
 mod document;
+mod elements;
 mod error;
 mod fields;
 mod foreign;
@@ -17,6 +18,8 @@ mod losses;
 mod memory;
 mod msgpack;
 mod report;
+mod seal_long;
+mod stream;
 mod text;
 mod url;
 mod vcr;
@@ -24,21 +27,27 @@ mod vcr;
 pub use error::FormError;
 pub use form::{Form, UnknownForm};
 pub use losses::Loss;
+pub use seal_long::{SealedDocument, seal_document};
+pub use stream::DocumentProgress;
 pub use vcr::VcrStyle;
 
 use crate::cassette::{Cassette, write_cassette};
 use crate::content::Content;
+use crate::counts::ExchangeCounts;
 use crate::error::FileError;
 use crate::exchange::{Exchange, Note};
 use crate::file::{self, ReadFileError, folder_and_name};
-use crate::limits::ReadOptions;
+use crate::gzip;
+use crate::limits::{MemoryBudget, ReadOptions};
+use crate::outline::Outline;
 use crate::scan::Scanner;
 use crate::seal::options::SealOptions;
-use crate::selection::Selection;
+use crate::selection::{Selection, WHOLE_CASSETTE};
 use crate::version::DOCUMENT_VERSION;
 use journal::Disk;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use stream::LongDocument;
 
 impl Form {
     /// The form that bytes have: by their beginning, of JSON by the names at its top, of YAML by its lines; `None` if it is none.
@@ -75,8 +84,10 @@ pub struct Encoded {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrittenContent {
-    /// How many exchanges are in it.
-    pub exchanges: usize,
+    /// What is in it.
+    pub counts: ExchangeCounts,
+    /// What is not in it at all, since the form has no place for it: exchanges without a response, messages of WebSockets.
+    pub left_out: ExchangeCounts,
     /// What the form has no place for, and so is not in it: a sentence each.
     pub lost: Vec<String>,
 }
@@ -113,9 +124,18 @@ fn find(path: &Path, options: ReadOptions) -> Result<OpenedFile, FormError> {
     if is_cassette {
         return Ok(OpenedFile::Cassette(Box::new(Cassette::open_with(path, options)?)));
     }
+    if let Some(content) = find_long(path, options)? {
+        return Ok(OpenedFile::Content(content, Form::Json));
+    }
     let bytes = file::read(path, options).map_err(|error| match error {
         ReadFileError::Failed(error) => FormError::from(FileError::new("read", &shown)(error)),
         ReadFileError::TooMuch(excess) => excess.of(&shown).into(),
+        ReadFileError::Gzip(flaw, bytes) => FormError::Gzip {
+            file: shown.clone(),
+            flaw,
+            exchanges: stream::whole_exchanges(&bytes, options),
+            bytes: bytes.len() as u64,
+        },
     })?;
     // What is so broken that nothing tells it but its name.
     let named = Some(Form::of_name(path)).filter(|form| *form == Form::Vcr);
@@ -125,6 +145,18 @@ fn find(path: &Path, options: ReadOptions) -> Result<OpenedFile, FormError> {
     }
     let content = Content::decode_with(&bytes, form, options).map_err(|error| error.of(&shown))?;
     Ok(OpenedFile::Content(content, form))
+}
+
+/// All of a long document of JSON, without the text of it in memory; `None` if it is another file, or a short one.
+fn find_long(path: &Path, options: ReadOptions) -> Result<Option<Content>, FormError> {
+    let Some(document) = LongDocument::at(path)? else { return Ok(None) };
+    let (mut exchanges, mut room) = (Vec::new(), MemoryBudget::new(options.most()));
+    let meta = document.exchanges(options, &mut |exchange, _| {
+        room.take(Outline::of(&exchange).memory_bytes(), WHOLE_CASSETTE)?;
+        exchanges.push(exchange);
+        Ok(())
+    })?;
+    Ok(meta.map(|meta| Content { exchanges, meta }))
 }
 
 impl Cassette {
@@ -183,12 +215,28 @@ impl Content {
         let (path, options) = (path.as_ref(), options.into());
         if form == Form::Cassette {
             write_cassette(path, &self.exchanges, &self.meta, options)?;
-            return Ok(WrittenContent { exchanges: self.exchanges.len(), lost: Vec::new() });
+            let counts = ExchangeCounts::of(&self.exchanges);
+            return Ok(WrittenContent { counts, ..WrittenContent::default() });
         }
         Scanner::of_content(&self.exchanges, &self.meta, &options, &path.display().to_string())?;
-        let Encoded { bytes, lost, exchanges_left_out } = self.encode(form)?;
+        let Encoded { mut bytes, lost, .. } = self.encode(form)?;
+        if gzip::is_named(path) {
+            bytes = gzip::compress(&bytes);
+        }
         write_file(path, &bytes)?;
-        Ok(WrittenContent { exchanges: self.exchanges.len() - exchanges_left_out, lost })
+        let (counts, left_out) = self.placed(form);
+        Ok(WrittenContent { counts, left_out, lost })
+    }
+
+    /// What a form has a place for, and what it leaves out.
+    fn placed(&self, form: Form) -> (ExchangeCounts, ExchangeCounts) {
+        let all = ExchangeCounts::of(&self.exchanges);
+        if !matches!(form, Form::Vcr | Form::VcrJson | Form::VcrRuby) {
+            return (all, ExchangeCounts::default());
+        }
+        let exchanges = self.exchanges.iter().filter(|exchange| exchange.response.is_some()).count() as u64;
+        let left_out = ExchangeCounts { exchanges: all.exchanges - exchanges, ..all };
+        (ExchangeCounts { exchanges, websockets: 0, messages: 0 }, left_out)
     }
 
     /// All of it in a form other than a cassette's own, which is a file and is [written](write_cassette).

@@ -11,9 +11,11 @@ use crate::exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 use crate::message::{Body, Header, Request, Response};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use jiff::Timestamp;
-use serde::de::Error;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
+use std::fmt;
 
 #[derive(Deserialize)]
 struct MagnetoCassette {
@@ -50,37 +52,40 @@ impl<'de> Deserialize<'de> for RecordedAt {
 }
 
 impl RecordedAt {
+    /// So many microseconds before it, in nanoseconds since 1970.
+    fn before(&self, us: u64) -> Result<i64, String> {
+        let ns = self.time.as_nanosecond() - i128::from(us) * 1000;
+        i64::try_from(ns).map_err(|_| format!("{} is not a time that a cassette can hold", self.time))
+    }
+
     fn note(&self) -> Option<Note<'static>> {
         (!self.has_zone).then(|| without_zone("report.recorded_at"))
     }
 }
 
+/// An interaction of any `type`, with the fields of all types. A flattened enumeration, as its writer has it, would have serde keep a whole
+/// body as a list of values of 32 bytes each before it becomes bytes.
 #[derive(Deserialize)]
-struct Interaction {
-    #[serde(flatten)]
+pub(super) struct Interaction {
+    #[serde(rename = "type")]
     kind: InteractionKind,
+    request: Option<HttpRequest>,
+    response: Option<HttpResponse>,
+    error: Option<ReportError>,
+    url: Option<String>,
+    messages: Option<Vec<MagnetoMessage>>,
+    #[serde(default)]
+    close_frame: Option<CloseFrame>,
     recorded_at: RecordedAt,
     #[serde(default)]
     response_time_ms: Option<u64>,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type")]
+#[derive(Clone, Copy, Deserialize)]
 enum InteractionKind {
-    Http {
-        request: HttpRequest,
-        response: HttpResponse,
-    },
-    WebSocket {
-        url: String,
-        messages: Vec<MagnetoMessage>,
-        #[serde(default)]
-        close_frame: Option<CloseFrame>,
-    },
-    HttpError {
-        request: HttpRequest,
-        error: ReportError,
-    },
+    Http,
+    WebSocket,
+    HttpError,
 }
 
 #[derive(Deserialize)]
@@ -104,8 +109,8 @@ struct HttpResponse {
 struct MagnetoMessage {
     direction: MessageDirection,
     timestamp_ms: u64,
-    #[serde(flatten)]
-    payload: MagnetoPayload,
+    msg_type: MessageType,
+    data: MessageData,
 }
 
 #[derive(Deserialize)]
@@ -116,13 +121,43 @@ enum MessageDirection {
     Received,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "msg_type")]
-enum MagnetoPayload {
-    Text { data: String },
-    Binary { data: Vec<u8> },
-    Ping { data: Vec<u8> },
-    Pong { data: Vec<u8> },
+#[derive(Clone, Copy, Deserialize)]
+enum MessageType {
+    Text,
+    Binary,
+    Ping,
+    Pong,
+}
+
+/// A text, or bytes as a list of numbers.
+struct MessageData(Vec<u8>);
+
+impl<'de> Deserialize<'de> for MessageData {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(MessageDataVisitor)
+    }
+}
+
+struct MessageDataVisitor;
+
+impl<'de> Visitor<'de> for MessageDataVisitor {
+    type Value = MessageData;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a list of bytes")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<MessageData, E> {
+        Ok(MessageData(text.as_bytes().to_vec()))
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<MessageData, E> {
+        Ok(MessageData(bytes.to_vec()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<MessageData, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(seq)).map(MessageData)
+    }
 }
 
 #[derive(Deserialize)]
@@ -162,45 +197,83 @@ pub(super) fn from_msgpack(bytes: &[u8]) -> Result<Content, FormError> {
 
 impl MagnetoCassette {
     fn content(self, form: &'static str) -> Result<Content, FormError> {
+        let meta = self.meta();
         let exchanges = self.interactions.into_iter().zip(0..);
         let exchanges: Result<_, String> =
             exchanges.map(|(interaction, number)| interaction.exchange(number)).collect();
+        Ok(Content { exchanges: exchanges.map_err(|message| FormError::malformed(form, &message))?, meta })
+    }
+
+    fn meta(&self) -> Vec<Note<'static>> {
         let mut meta = vec![
-            Note::new("name", self.name),
+            Note::new("name", self.name.clone()),
             Note::new("recorded_at", self.recorded_at.time.to_string()),
-            Note::new("report.version", self.version),
+            Note::new("report.version", self.version.clone()),
         ];
         meta.extend(self.recorded_at.note());
-        meta.extend(self.cookies.map(|cookies| Note::new("report.cookies", cookies.to_string())));
-        Ok(Content { exchanges: exchanges.map_err(|message| FormError::malformed(form, &message))?, meta })
+        meta.extend(self.cookies.as_ref().map(|cookies| Note::new("report.cookies", cookies.to_string())));
+        meta
     }
 }
 
+/// What a document says beside its interactions, and those that are left in it.
+pub(super) fn rest_of_json(bytes: &[u8]) -> Result<Content, serde_json::Error> {
+    let cassette: MagnetoCassette = serde_json::from_slice(bytes)?;
+    cassette.content("JSON").map_err(Error::custom)
+}
+
 impl Interaction {
-    fn exchange(self, number: u64) -> Result<Exchange<'static>, String> {
-        let time = self.recorded_at.time;
-        let started_ns = i64::try_from(time.as_nanosecond());
-        let base = Exchange {
-            number,
-            started_ns: started_ns.map_err(|_| format!("{time} is not a time that a cassette can hold"))?,
-            notes: self.recorded_at.note().into_iter().collect(),
-            ended_us: self.response_time_ms.map(|time_ms| time_ms.saturating_mul(1000)),
-            ..Exchange::default()
+    /// Its exchange, of which each type has fields of its own.
+    pub(super) fn exchange(self, number: u64) -> Result<Exchange<'static>, String> {
+        let missing = |field: &str| format!("interaction {number}: missing field `{field}`");
+        let base = Exchange { number, notes: self.recorded_at.note().into_iter().collect(), ..Exchange::default() };
+        let exchange = match self.kind {
+            InteractionKind::Http => {
+                let request = self.request.ok_or_else(|| missing("request"))?.request()?;
+                let response = self.response.ok_or_else(|| missing("response"))?;
+                Exchange { request, response: Some(response.response(self.response_time_ms)), ..base }
+            }
+            InteractionKind::HttpError => {
+                let request = self.request.ok_or_else(|| missing("request"))?.request()?;
+                let error = self.error.ok_or_else(|| missing("error"))?;
+                Exchange { request, outcome: Outcome::Aborted(error.error()), ..base }
+            }
+            InteractionKind::WebSocket => {
+                let url = self.url.ok_or_else(|| missing("url"))?;
+                let messages = self.messages.ok_or_else(|| missing("messages"))?;
+                let request = request_of("GET".to_owned(), &url)?;
+                let (frames, first_ms) = frames(messages, self.close_frame);
+                return conversation(Exchange { request, frames: Some(frames), ..base }, &self.recorded_at, first_ms);
+            }
         };
-        Ok(match self.kind {
-            InteractionKind::Http { request, response } => {
-                Exchange { request: request.request()?, response: Some(response.response()), ..base }
-            }
-            InteractionKind::HttpError { request, error } => {
-                Exchange { request: request.request()?, outcome: Outcome::Aborted(error.error()), ..base }
-            }
-            InteractionKind::WebSocket { url, messages, close_frame } => Exchange {
-                request: request_of("GET".to_owned(), &url)?,
-                frames: Some(frames(messages, close_frame)),
-                ..base
-            },
-        })
+        timed(exchange, &self.recorded_at, self.response_time_ms)
     }
+}
+
+/// An exchange that took so long. An interaction is `recorded_at` when its answer was there, so it began before that; if it is not known
+/// how long before, it begins then.
+fn timed(
+    exchange: Exchange<'static>,
+    recorded_at: &RecordedAt,
+    response_time_ms: Option<u64>,
+) -> Result<Exchange<'static>, String> {
+    let ended_us = response_time_ms.map(|time_ms| time_ms.saturating_mul(1000));
+    Ok(Exchange { started_ns: recorded_at.before(ended_us.unwrap_or(0))?, ended_us, ..exchange })
+}
+
+/// A WebSocket that began at a Unix time in milliseconds, or so long before it was recorded, which was at its end, as its last message came.
+fn conversation(
+    exchange: Exchange<'static>,
+    recorded_at: &RecordedAt,
+    first_ms: Option<u64>,
+) -> Result<Exchange<'static>, String> {
+    let last_us = exchange.frames.iter().flatten().last().map_or(0, |frame| frame.at_us);
+    let started_ns = match first_ms {
+        Some(first_ms) => i64::try_from(u128::from(first_ms) * 1_000_000)
+            .map_err(|_| format!("timestamp_ms {first_ms} is not a time that a cassette can hold"))?,
+        None => recorded_at.before(last_us)?,
+    };
+    Ok(Exchange { started_ns, ended_us: (last_us > 0).then_some(last_us), ..exchange })
 }
 
 impl HttpRequest {
@@ -211,9 +284,11 @@ impl HttpRequest {
 }
 
 impl HttpResponse {
-    fn response(self) -> Response<'static> {
-        let body = self.body.map(|body| Body::new(0, body));
-        Response { status: self.status, headers: headers(self.headers), body, ..Response::default() }
+    /// Its writer had all of it at once.
+    fn response(self, response_time_ms: Option<u64>) -> Response<'static> {
+        let at_us = response_time_ms.map_or(0, |time_ms| time_ms.saturating_mul(1000));
+        let body = self.body.map(|body| Body::new(at_us, body));
+        Response { at_us, status: self.status, headers: headers(self.headers), body, ..Response::default() }
     }
 }
 
@@ -249,29 +324,36 @@ pub(super) fn request_of(method: String, url: &str) -> Result<Request<'static>, 
     })
 }
 
-fn frames(messages: Vec<MagnetoMessage>, close: Option<CloseFrame>) -> Vec<WsFrame<'static>> {
-    let mut frames: Vec<_> = messages.into_iter().map(MagnetoMessage::frame).collect();
+/// No conversation takes longer: what `timestamp_ms` says beyond it is a Unix time, as the later system's recorder writes it.
+const CONVERSATION_MS_MAX: u64 = 100_000_000_000;
+
+/// Frames with their times after the first message, and the Unix time of that if the messages have such times.
+fn frames(messages: Vec<MagnetoMessage>, close: Option<CloseFrame>) -> (Vec<WsFrame<'static>>, Option<u64>) {
+    let first_ms = messages.iter().map(|message| message.timestamp_ms).min();
+    let first_ms = first_ms.filter(|&first_ms| first_ms > CONVERSATION_MS_MAX);
+    let mut frames: Vec<_> = messages.into_iter().map(|message| message.frame(first_ms.unwrap_or(0))).collect();
     if let Some(close) = close {
         let at_us = frames.last().map_or(0, |frame| frame.at_us);
         let payload = [&close.code.to_be_bytes(), close.reason.as_bytes()].concat();
         frames.push(WsFrame::new(at_us, Direction::Received, Opcode::CLOSE, payload));
     }
-    frames
+    (frames, first_ms)
 }
 
 impl MagnetoMessage {
-    fn frame(self) -> WsFrame<'static> {
+    fn frame(self, begun_ms: u64) -> WsFrame<'static> {
         let direction = match self.direction {
             MessageDirection::Sent => Direction::Sent,
             MessageDirection::Received => Direction::Received,
         };
-        let (opcode, payload) = match self.payload {
-            MagnetoPayload::Text { data } => (Opcode::TEXT, data.into_bytes()),
-            MagnetoPayload::Binary { data } => (Opcode::BINARY, data),
-            MagnetoPayload::Ping { data } => (Opcode::PING, data),
-            MagnetoPayload::Pong { data } => (Opcode::PONG, data),
+        let opcode = match self.msg_type {
+            MessageType::Text => Opcode::TEXT,
+            MessageType::Binary => Opcode::BINARY,
+            MessageType::Ping => Opcode::PING,
+            MessageType::Pong => Opcode::PONG,
         };
-        WsFrame::new(self.timestamp_ms.saturating_mul(1000), direction, opcode, payload)
+        let at_us = self.timestamp_ms.saturating_sub(begun_ms).saturating_mul(1000);
+        WsFrame::new(at_us, direction, opcode, self.data.0)
     }
 }
 

@@ -37,9 +37,16 @@ pub(crate) struct Sealer<'d> {
     pieces: PieceWriter,
     rows: RowWriter,
     waiting: BTreeMap<u64, Row>,
-    /// The numbers of all exchanges that are to come, the next one last.
-    order: Vec<u64>,
+    order: Order,
     trailer: Trailer,
+}
+
+/// What is known of the exchanges that are to come.
+enum Order {
+    /// Their numbers, the next one last.
+    Known(Vec<u64>),
+    /// That they come in the order of their numbers, from this one on.
+    Ascending(u64),
 }
 
 struct Row {
@@ -93,6 +100,21 @@ impl<'d> Sealer<'d> {
         if let Some(&number) = order.last().filter(|&&number| number < known) {
             return Err(SealError::SameNumber(number));
         }
+        Self::begin(disk, name, options, older, Order::Known(order))
+    }
+
+    /// A new cassette of this name in a folder, to which exchanges come in the order of their numbers, however many.
+    pub(crate) fn ascending(disk: &'d dyn Disk, name: &str, options: &SealOptions) -> Result<Self, SealError> {
+        Self::begin(disk, name, options, None, Order::Ascending(0))
+    }
+
+    fn begin(
+        disk: &'d dyn Disk,
+        name: &str,
+        options: &SealOptions,
+        older: Option<&SealedFile>,
+        order: Order,
+    ) -> Result<Self, SealError> {
         let unfinished = unfinished_name(name);
         let file = disk.create(&unfinished).map_err(FileError::new("create", &unfinished))?;
         let mut sealer = Self {
@@ -146,7 +168,10 @@ impl<'d> Sealer<'d> {
         let mut bytes = Vec::new();
         let mut keeper = PieceKeeper { pieces: &mut self.pieces, out: &mut self.out };
         let beginning = draft.encode(&mut keeper, &mut bytes)?;
-        let is_to_come = self.order.binary_search_by(|number| beginning.number.cmp(number)).is_ok();
+        let is_to_come = match &self.order {
+            Order::Known(order) => order.binary_search_by(|number| beginning.number.cmp(number)).is_ok(),
+            Order::Ascending(next) => beginning.number >= *next,
+        };
         if !is_to_come || self.waiting.contains_key(&beginning.number) {
             return Err(SealError::SameNumber(beginning.number));
         }
@@ -170,12 +195,23 @@ impl<'d> Sealer<'d> {
     }
 
     fn write_waiting(&mut self) -> Result<(), SealError> {
-        while let Some(&number) = self.order.last() {
+        while let Some(number) = self.next_number() {
             let Some(row) = self.waiting.remove(&number) else { break };
-            self.order.pop();
+            match &mut self.order {
+                Order::Known(order) => drop(order.pop()),
+                Order::Ascending(next) => *next = number.saturating_add(1),
+            }
             self.rows.push(number, &row, &mut self.out)?;
         }
         Ok(())
+    }
+
+    /// The number of the exchange whose row is to be written next, as far as that is known.
+    fn next_number(&self) -> Option<u64> {
+        match &self.order {
+            Order::Known(order) => order.last().copied(),
+            Order::Ascending(_) => self.waiting.keys().next().copied(),
+        }
     }
 
     /// Writes what is left, and gives the cassette its name. If that fails, nothing of it stays.
@@ -188,7 +224,7 @@ impl<'d> Sealer<'d> {
     }
 
     fn write_rest(&mut self, meta: &[Note<'_>], chain: [u8; 32], next_number: u64) -> Result<(), SealError> {
-        if !self.order.is_empty() || !self.waiting.is_empty() {
+        if matches!(&self.order, Order::Known(order) if !order.is_empty()) || !self.waiting.is_empty() {
             return Err(SealError::Broken("some exchanges were announced and did not come"));
         }
         self.pieces.close_block(&mut self.out)?;

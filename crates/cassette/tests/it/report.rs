@@ -115,6 +115,41 @@ fn cassette(cookies: Option<Vec<Cookie>>, interactions: Vec<Interaction>) -> Cas
     Cassette { version: "1.0".into(), name: "old".into(), recorded_at, cookies, interactions }
 }
 
+/// An interaction is recorded when its answer is there: it began before that, as long as it took.
+#[test]
+fn ws_time_is_relative_and_exchanges_begin_before_they_are_recorded() {
+    const RECORDED_NS: i64 = 1_760_185_845_123_456_789;
+    const BEGUN_MS: u64 = 1_760_185_840_000;
+    let response = || Response { status: 200, headers: HashMap::new(), body: Some(b"frog".to_vec()) };
+    let http = |time_ms| interaction(Kind::Http { request: request("https://a.example/"), response: response() }, time_ms);
+    let socket = |begun_ms: u64| {
+        let message = |after_ms, data: &str| Message {
+            direction: "Sent",
+            timestamp_ms: begun_ms + after_ms,
+            payload: Payload::Text { data: data.into() },
+        };
+        let messages = vec![message(0, "one"), message(1500, "two")];
+        interaction(Kind::WebSocket { url: "wss://a.example".into(), messages, close_frame: None }, None)
+    };
+    let document = cassette(None, vec![http(Some(250)), http(None), socket(0), socket(BEGUN_MS)]);
+    for content in [
+        Content::from_json(&serde_json::to_vec(&document).unwrap()).unwrap(),
+        Content::from_msgpack(&rmp_serde::to_vec(&document).unwrap()).unwrap(),
+    ] {
+        let [timed, untimed, relative, absolute] = &content.exchanges[..] else { panic!("{content:?}") };
+        assert_eq!((timed.started_ns, timed.ended_us), (RECORDED_NS - 250_000_000, Some(250_000)));
+        let response = timed.response.as_ref().unwrap();
+        assert_eq!((response.at_us, response.body.as_ref().unwrap().chunks()[0].at_us), (250_000, 250_000));
+        assert_eq!((untimed.started_ns, untimed.ended_us), (RECORDED_NS, None));
+        for (socket, started_ns) in
+            [(relative, RECORDED_NS - 1_500_000_000), (absolute, BEGUN_MS as i64 * 1_000_000)]
+        {
+            let times: Vec<_> = socket.frames.iter().flatten().map(|frame| frame.at_us).collect();
+            assert_eq!((socket.started_ns, times, socket.ended_us), (started_ns, vec![0, 1_500_000], Some(1_500_000)));
+        }
+    }
+}
+
 fn check_first(content: &Content) {
     let [http, websocket, ..] = &content.exchanges[..] else { panic!("{content:?}") };
     assert_eq!(http.started_ns, 1_760_185_845_123_456_789);

@@ -4,7 +4,10 @@
 //!    cassette means its recording as well, so what a crash left is looked at as the rest.
 //! 2. Nothing is written but what `convert`, `merge` and `redact` are told to make, and that all at once or not at all.
 
+mod clean;
 mod diff;
+mod folder;
+mod list;
 mod show;
 mod stats;
 mod verify;
@@ -19,9 +22,11 @@ use metroon::tape::TapeReader;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+pub(crate) use write::{gzipped_cassette, is_gzip_name};
+
 const ABOUT: &str = "\
 CASSETTE is a sealed cassette, one that is being recorded or whose recording a crash ended, or one in another form: text,
-JSON, MessagePack, HAR, VCR. Which it is, its content says. docs/cassettes.md shows how all of this is used. Of the tape of a run,
+JSON, MessagePack, HAR, VCR, each of these in gzip or not. Which it is, its content says. docs/cassettes.md shows how all of this is used. Of the tape of a run,
 `show`, `stats` and `verify` say what `metroon journal` does.
 
 Exit code: 0 fine; 1 cassettes differ, something is not found, or a file cannot be read or written; 2 wrong usage, or no cassette
@@ -61,6 +66,12 @@ enum CassetteVerb {
     /// Write a cassette without the secrets that are on it
     #[command(after_help = write::ABOUT_REDACT)]
     Redact(write::RedactArguments),
+    /// List the cassettes of a folder: form, exchanges, size, servers, times, and whether each can be read
+    #[command(after_help = list::ABOUT_LIST)]
+    List(list::ListArguments),
+    /// Say what of a folder of cassettes is left over from recordings that broke off, and remove it
+    #[command(after_help = clean::ABOUT_CLEAN)]
+    Clean(clean::CleanArguments),
 }
 
 /// Does what the command line asks for.
@@ -77,6 +88,8 @@ pub(crate) fn run(arguments: &CassetteArguments) -> End {
         CassetteVerb::Diff(arguments) => diff::diff(arguments, options),
         CassetteVerb::Merge(arguments) => write::merge(arguments, options),
         CassetteVerb::Redact(arguments) => write::redact(arguments, options),
+        CassetteVerb::List(arguments) => list::list(arguments, options),
+        CassetteVerb::Clean(arguments) => clean::clean(arguments, options),
     };
     done.unwrap_or_else(|end| end)
 }
@@ -133,7 +146,7 @@ fn unreadable(path: &Path, error: &FormError) -> End {
         FormError::Disk(failure) => not_opened(failure),
         FormError::Unreadable(error) => damaged(path, error),
         FormError::TooMuch(excess) => too_much(path, excess),
-        FormError::Malformed { form: "MessagePack", .. } => fail(&error.to_string(), "", End::Damaged),
+        FormError::Gzip { .. } | FormError::Malformed { form: "MessagePack", .. } => fail(&error.to_string(), "", End::Damaged),
         FormError::Malformed { .. } => fail(&error.to_string(), "", End::NotParsed),
         _ => fail(&error.to_string(), "", End::Usage),
     }

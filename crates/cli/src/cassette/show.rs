@@ -100,10 +100,15 @@ fn in_full(mut exchange: Exchange<'_>) -> String {
     comments + &exchange.to_text()
 }
 
-/// When everything was over, or the head of the response was there. Forms of others may not know either, and 0 stands for that.
-fn duration_us(exchange: &Exchange<'_>) -> Option<u64> {
-    let answered_us = exchange.response.as_ref().map(|response| response.at_us).filter(|&at_us| at_us > 0);
-    exchange.ended_us.or(answered_us)
+/// When everything was over, or the last of what is there came. Forms of others may not know either, and 0 stands for that.
+fn duration_us(outline: &Outline<'_>) -> Option<u64> {
+    let exchange = &outline.exchange;
+    let head_us = exchange.response.as_ref().map(|response| response.at_us);
+    let frame_us = exchange.frames.iter().flatten().last().map(|frame| frame.at_us);
+    let bodies = [&outline.request_body, &outline.response_body].into_iter().flatten();
+    let bodies_us = bodies.filter_map(BodyReader::ended_us);
+    let last_us = bodies_us.chain(head_us).chain(frame_us).max().filter(|&at_us| at_us > 0);
+    exchange.ended_us.or(last_us)
 }
 
 /// How many bytes a body has, which is not looked at.
@@ -114,7 +119,7 @@ fn bytes(body: &Option<BodyReader<'_>>) -> usize {
 fn summary_line(outline: &Outline<'_>) -> String {
     let exchange = &outline.exchange;
     let milliseconds = |us: u64| format!("{}.{} ms", us / 1000, us % 1000 / 100);
-    let duration = duration_us(exchange).map_or_else(|| "-".to_owned(), milliseconds);
+    let duration = duration_us(outline).map_or_else(|| "-".to_owned(), milliseconds);
     let (number, started) = (exchange.number, timestamp(exchange.started_ns, 3));
     let (result, bytes) = (result(exchange), bytes(&outline.response_body));
     let line = escaped(exchange.request.line().as_bytes());
@@ -159,7 +164,7 @@ fn summary_json(outline: &Outline<'_>) -> String {
     json!({
         "number": exchange.number,
         "started": (exchange.started_ns != 0).then(|| timestamp(exchange.started_ns, 9)),
-        "duration_us": duration_us(exchange),
+        "duration_us": duration_us(outline),
         "request": exchange.request.line(),
         "request_bytes": bytes(&outline.request_body),
         "status": exchange.response.as_ref().map(|response| response.status),

@@ -4,7 +4,7 @@ use super::show::outcome;
 use super::{damaged, open, timestamp, with_recording};
 use crate::journal::escaped;
 use crate::output::{Ended, Out, counted};
-use cassette::{BodyReader, Cassette, Exchange, Form, Outline, ReadError, ReadOptions};
+use cassette::{BodyReader, Cassette, Exchange, Form, Outline, ReadError, ReadOptions, is_gzip};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -58,6 +58,7 @@ pub(super) fn stats(arguments: &StatsArguments, options: ReadOptions) -> Ended {
         (Form::Cassette, false, unsealed) => {
             format!("a recording that is not sealed, {}", counted(unsealed as u64, "exchange"))
         }
+        (form, ..) if is_gzip(&arguments.cassette).unwrap_or(false) => format!("in the form {form}, in gzip"),
         (form, ..) => format!("in the form {form}"),
     };
     let mut out = Out::new();

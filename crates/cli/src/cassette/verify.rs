@@ -5,7 +5,7 @@ use crate::end::End;
 use crate::journal::{list, warn};
 use crate::output::{Ended, Out, counted};
 use crate::render;
-use cassette::{Cassette, Form, ReadOptions};
+use cassette::{Cassette, Form, ReadOptions, is_gzip};
 use clap::Args;
 use journal::SingleFile;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ pub(super) fn verify(arguments: &VerifyArguments, options: ReadOptions) -> Ended
     let what = match form {
         Form::Cassette if cassette.is_sealed() => "sound, sealed".to_owned(),
         Form::Cassette => format!("sound, {} not sealed", cassette.summary().unsealed),
+        form if is_gzip(path).unwrap_or(false) => format!("readable as {form} in gzip, with the checksum of that"),
         form => format!("readable as {form}, which has no checksums"),
     };
     let mut out = Out::new();

@@ -1,23 +1,28 @@
 //! `metroon cassette convert`, `merge` and `redact`: a cassette from one or more others.
 
-use super::{damaged, is_recording, open, with_recording};
+use super::{damaged, is_recording, open, unreadable, with_recording};
 use crate::end::End;
-use crate::output::{Ended, Out, counted, fail};
+use crate::output::{Ended, Out, ProgressLine, counted, fail};
 use crate::render;
 use cassette::matching::{JsonPath, MatchRules};
 use cassette::redact::{Finding, Redacted, Redaction, RedactionRules};
 use cassette::{
-    Cassette, Content, Exchange, Form, FormError, KeyScheme, ReadOptions, RecordError, Recorder, RecorderOptions,
-    SealError, SealOptions, Selection,
+    Cassette, Content, DocumentProgress, Exchange, ExchangeCounts, Form, FormError, KeyScheme, Outline, ReadOptions,
+    RecordError, Recorder, RecorderOptions, SealError, SealOptions, SealedDocument, Selection, seal_document,
 };
 use clap::Args;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(super) const ABOUT_CONVERT: &str = "\
-The form is that of the name: .cassette, .json, .msgpack or .mp, .txt, .har, .yaml or .yml; --to says it otherwise. What a form has no
-place for is said, and is not in it. Without NEW the form of --to is printed, as git wants it to show differences.
+The form is that of the name: .cassette, .json, .msgpack or .mp, .txt, .har, .yaml or .yml; --to says it otherwise. A name that ends in .gz
+after that, such as trip.json.gz, makes a file in gzip; one in gzip is read whatever its name is. What a form has no place for is said and
+counted, and is not in it. Without NEW the form of --to is printed, as git wants it to show differences.
+
+Of a JSON file of any length, in gzip or not, one exchange is in memory at a time when it becomes a cassette. Other forms are in memory
+whole.
 
 A recording that a crash ended is sealed by converting it to the name of its cassette: `metroon cassette convert trip.cassette trip.cassette`
 makes trip.cassette of trip.cassette.recording, which goes then.
@@ -119,6 +124,10 @@ struct WriteArguments {
     /// Write secrets of known forms as well
     #[arg(long)]
     keep_secrets: bool,
+
+    /// Print what was written as one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 fn json_path(text: &str) -> Result<JsonPath, String> {
@@ -134,9 +143,39 @@ pub(super) fn convert(arguments: &ConvertArguments, options: ReadOptions) -> End
         return seal(to, how, options);
     }
     how.check(to)?;
+    if is_cassette && let Some(end) = long_document(from, to, how, options)? {
+        return Ok(end);
+    }
     let (cassette, form) = open(from, options)?;
     let end = how.write(&all(&cassette, from)?, to, from)?;
     how.name_secrets(&cassette, form, from).map(|()| end)
+}
+
+/// Makes a cassette of a document that is too long to be in memory, if it is one.
+fn long_document(from: &Path, to: &Path, how: &WriteArguments, options: ReadOptions) -> Result<Option<End>, End> {
+    // What is not there, or a cassette itself, is told of when it is opened.
+    if !from.is_file() || Cassette::open_with(from, options).is_ok() {
+        return Ok(None);
+    }
+    let mut shown = ProgressLine::default();
+    let sealed =
+        seal_document(from, to, how.options(), options, &mut |progress| shown.show(|| progress_text(from, progress)));
+    shown.end();
+    let counts = match sealed {
+        Ok(SealedDocument::Sealed(counts)) => counts,
+        Ok(_) => return Ok(None),
+        Err(FormError::Seal(error)) => return Err(not_written(from, to, &error)),
+        Err(error) => return Err(unreadable(from, &error)),
+    };
+    let end = how.report(to, Form::Cassette, &WrittenReport { counts, ..WrittenReport::default() })?;
+    let cassette = Cassette::open_with(to, options).map_err(|error| damaged(to, &error))?;
+    how.name_secrets(&cassette, Form::Json, from).map(|()| Some(end))
+}
+
+fn progress_text(from: &Path, progress: DocumentProgress) -> String {
+    let percent = progress.bytes.saturating_mul(100) / progress.bytes_in_all.max(1);
+    let megabytes = progress.bytes_in_all >> 20;
+    format!("{}: {percent} % of {megabytes} MiB, {}", from.display(), counted(progress.exchanges, "exchange"))
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -175,7 +214,8 @@ fn seal(to: &Path, how: &WriteArguments, options: ReadOptions) -> Ended {
     let recorder = Recorder::open(to, recording).map_err(|error| not_sealed(to, &error))?;
     recorder.finish().map_err(|error| not_sealed(to, &error))?;
     let cassette = Cassette::open_with(to, options).map_err(|error| damaged(to, &error))?;
-    report(to, Form::Cassette, cassette.len())
+    let all = all(&cassette, to)?;
+    how.report_cassette(&all, to, to)
 }
 
 fn not_sealed(to: &Path, error: &RecordError) -> End {
@@ -222,7 +262,7 @@ pub(super) fn redact(arguments: &RedactArguments, options: ReadOptions) -> Ended
     let written = selection.write_redacted(to, how.options(), &redaction, told);
     found.print()?;
     written.map_err(|error| not_written(from, to, &error))?;
-    report(to, Form::Cassette, selection.len())
+    how.report_cassette(&selection, to, from)
 }
 
 fn redact_in_memory(content: &mut Content, redaction: &Redaction, found: &mut SecretsFound) {
@@ -332,6 +372,9 @@ impl WriteArguments {
                 End::Usage,
             ));
         }
+        if self.form_of(to) == Form::Cassette && is_gzip_name(to) {
+            return Err(gzipped_cassette(to));
+        }
         let (_, recording) = with_recording(to);
         if self.form_of(to) == Form::Cassette && recording.exists() {
             let message = format!("there is a recording of {name} already: {}", recording.display());
@@ -359,7 +402,9 @@ impl WriteArguments {
         }
         let redaction = Redaction::usual();
         let mut found: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-        for exchange in cassette.exchanges() {
+        for at in 0..cassette.len() {
+            // The cassette does not keep what is read this way.
+            let exchange = cassette.outline(at).and_then(Outline::into_exchange);
             let exchange = exchange.map_err(|error| damaged(from, &error))?;
             for Finding { place, what, .. } in redaction.scan(&exchange).findings {
                 let numbers = found.entry(format!("the {place} has {what}")).or_default();
@@ -393,7 +438,12 @@ impl WriteArguments {
         // Reading may have taken long.
         self.check(to)?;
         selection.write(to, self.options()).map_err(|error| not_written(from, to, &error))?;
-        report(to, Form::Cassette, selection.len())
+        self.report_cassette(selection, to, from)
+    }
+
+    fn report_cassette(&self, selection: &Selection<'_>, to: &Path, from: &Path) -> Ended {
+        let counts = selection.counts().map_err(|error| damaged(from, &error))?;
+        self.report(to, Form::Cassette, &WrittenReport { counts, ..WrittenReport::default() })
     }
 
     fn write_content(&self, content: &Content, to: &Path, from: &Path) -> Ended {
@@ -404,8 +454,75 @@ impl WriteArguments {
             error => fail(&error.to_string(), "", End::Error),
         })?;
         warn_lost(&written.lost, form);
-        report(to, form, written.exchanges)
+        self.report(to, form, &WrittenReport { counts: written.counts, left_out: written.left_out, lost: written.lost })
     }
+
+    /// Says what was written.
+    fn report(&self, to: &Path, form: Form, written: &WrittenReport) -> Ended {
+        let bytes = std::fs::metadata(to).map_or(0, |about| about.len());
+        let is_gzip = form != Form::Cassette && is_gzip_name(to);
+        let mut out = Out::new();
+        if self.json {
+            out.line(&written.json(to, form, is_gzip, bytes).to_string())?;
+        } else {
+            let form = if is_gzip { format!("{form} in gzip") } else { form.to_string() };
+            out.line(&format!("{}: {form}, {}, {bytes} bytes", to.display(), written.counted()))?;
+        }
+        out.end()
+    }
+}
+
+/// What was written, and what the form has no place for.
+#[derive(Default)]
+struct WrittenReport {
+    counts: ExchangeCounts,
+    left_out: ExchangeCounts,
+    lost: Vec<String>,
+}
+
+impl WrittenReport {
+    /// `1 of 2 exchanges, 3 messages of 1 WebSocket`.
+    fn counted(&self) -> String {
+        let of = |written: u64, left_out: u64, what: &str| match left_out {
+            0 => counted(written, what),
+            left_out => format!("{written} of {}", counted(written + left_out, what)),
+        };
+        let Self { counts, left_out, .. } = self;
+        let mut text = of(counts.exchanges, left_out.exchanges, "exchange");
+        let websockets = counts.websockets.max(left_out.websockets);
+        if websockets > 0 {
+            let messages = of(counts.messages, left_out.messages, "message");
+            text += &format!(", {messages} of {}", counted(websockets, "WebSocket"));
+        }
+        text
+    }
+
+    fn json(&self, to: &Path, form: Form, is_gzip: bool, bytes: u64) -> Value {
+        let Self { counts, left_out, lost } = self;
+        json!({
+            "file": to.display().to_string(),
+            "form": form.to_string(),
+            "gzip": is_gzip,
+            "bytes": bytes,
+            "exchanges": counts.exchanges,
+            "websockets": counts.websockets,
+            "messages": counts.messages,
+            "exchanges_left_out": left_out.exchanges,
+            "messages_left_out": left_out.messages,
+            "lost": lost,
+        })
+    }
+}
+
+/// Whether a file of this name is written in gzip.
+pub(crate) fn is_gzip_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
+}
+
+/// Tells that a cassette is not compressed twice.
+pub(crate) fn gzipped_cassette(path: &Path) -> End {
+    let message = format!("{} would be a cassette in gzip, but a cassette is compressed already", path.display());
+    fail(&message, "leave .gz out, or name a form before it, such as .json.gz", End::Usage)
 }
 
 /// Numbers of exchanges, the first of them only if there are many.
@@ -446,12 +563,4 @@ fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
         SealError::TooLarge(_) => fail(&format!("{}: {error}", to.display()), "", End::Error),
         error => fail(&error.to_string(), "", End::Error),
     }
-}
-
-/// Says what was written.
-fn report(to: &Path, form: Form, exchanges: usize) -> Ended {
-    let bytes = std::fs::metadata(to).map_or(0, |about| about.len());
-    let mut out = Out::new();
-    out.line(&format!("{}: {form}, {}, {bytes} bytes", to.display(), counted(exchanges as u64, "exchange")))?;
-    out.end()
 }

@@ -363,7 +363,7 @@ fn speed(text: &str) -> Result<f64, String> {
 
 const UNITS: [(&str, f64); 5] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0)];
 
-fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let expected = || "expected a number with ms, s, m, h or d, such as 200ms or 30d".to_owned();
     let (digits, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(expected)?);
     let seconds = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, seconds)| seconds).ok_or_else(expected)?;

@@ -25,6 +25,9 @@ impl ConvertedFile {
     /// What is recorded to a file of this name; `None` if the file is a cassette, or gets the name of one.
     pub(super) fn of(file: &Path, mode: Mode, reading: ReadOptions) -> Result<Option<Self>, End> {
         let named = Form::of_name(file);
+        if named == Form::Cassette && crate::cassette::is_gzip_name(file) && mode != Mode::Passthrough {
+            return Err(crate::cassette::gzipped_cassette(file));
+        }
         let was_there = file.symlink_metadata().is_ok();
         let there = if was_there { Some(crate::cassette::open(file, reading)?) } else { None };
         let form = there.as_ref().map_or(named, |(_, form)| *form);

@@ -18,6 +18,7 @@ use crate::end::End;
 use crate::output::fail;
 use crate::render;
 use arguments::{IsolationMode, UpstreamArguments};
+pub(crate) use arguments::time;
 pub(crate) use arguments::{NetworkArguments, RecordArguments, ReplayingArguments, SecretArguments, ServingArguments};
 use cassette::{Cassette, Mode, ReadOptions, RecordError, SealError};
 use child::ChildProgram;

@@ -2,6 +2,7 @@
 
 mod bases;
 mod cassette_changes;
+mod cassette_folders;
 mod cassette_rubbish;
 mod cassette_verbs;
 mod checking;
