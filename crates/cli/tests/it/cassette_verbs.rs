@@ -456,27 +456,85 @@ fn an_exchange_as_json_is_one_line_that_can_be_loaded() {
 #[test]
 fn counts_of_conversions_and_times_of_forms_without_times_are_true() {
     let folder = forms("cassette-true");
-    for (name, exchanges) in
-        [("n.cassette", 3), ("n.json", 3), ("n.msgpack", 3), ("n.txt", 3), ("n.har", 3), ("n.yaml", 2)]
-    {
-        let said = folder.good(&["cassette", "convert", "a.cassette", name]);
-        assert!(said.contains(&format!(", {exchanges} exchanges, ")), "{said}");
+    let all = "3 exchanges, 1 message of 1 WebSocket";
+    for (name, form, said) in [
+        ("n.cassette", "cassette", all),
+        ("n.json", "json", all),
+        ("n.json.gz", "json in gzip", all),
+        ("n.msgpack", "msgpack", all),
+        ("n.txt", "text", all),
+        ("n.har", "har", all),
+        ("n.yaml", "vcr", "2 of 3 exchanges, 0 of 1 message of 1 WebSocket"),
+        ("n.yaml.gz", "vcr in gzip", "2 of 3 exchanges, 0 of 1 message of 1 WebSocket"),
+    ] {
+        let printed = folder.good(&["cassette", "convert", "a.cassette", name]);
+        let bytes = std::fs::metadata(folder.path().join(name)).expect("it is there").len();
+        assert_eq!(printed, format!("{name}: {form}, {said}, {bytes} bytes\n"));
+        let json = folder.good(&["cassette", "convert", "--json", "--force", "a.cassette", name]);
+        let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
         let stats: serde_json::Value =
             serde_json::from_str(&folder.good(&["cassette", "stats", "--json", name])).expect("it is JSON");
-        assert_eq!(stats["exchanges"], exchanges, "{name}");
-        let answered = if name == "n.yaml" { serde_json::Value::Null } else { 1_200.into() };
+        assert_eq!((&stats["exchanges"], &json["bytes"]), (&json["exchanges"], &bytes.into()), "{name}");
+        assert_eq!(json["gzip"], name.ends_with(".gz"), "{json}");
+        let is_vcr = name.contains("yaml");
+        let left_out = u64::from(is_vcr);
+        assert_eq!((&json["exchanges_left_out"], &json["messages_left_out"]), (&left_out.into(), &left_out.into()));
+        assert_eq!(json["lost"].as_array().is_some_and(Vec::is_empty), !is_vcr && name != "n.har", "{json}");
+        let answered = if is_vcr { serde_json::Value::Null } else { 1_200.into() };
         assert_eq!(stats["answered_after_us"]["least"], answered, "{name}: {stats}");
         let lines = folder.good(&["cassette", "stats", name]);
-        assert_eq!(lines.contains("answered after"), name != "n.yaml", "{lines}");
+        assert_eq!(lines.contains("answered after"), !is_vcr, "{lines}");
     }
     assert!(folder.good(&["cassette", "show", "n.yaml"]).contains("         -  "), "no time is known");
+    let verified = folder.good(&["cassette", "verify", "n.json.gz"]);
+    assert_eq!(verified, "n.json.gz: readable as json in gzip, with the checksum of that: 3 exchanges\n");
+    assert!(folder.good(&["cassette", "stats", "n.json.gz"]).contains("in the form json, in gzip\n"));
+    let ended = folder.run(&["cassette", "convert", "a.cassette", "n.cassette.gz"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("help: leave .gz out, or name a form before it"), "{}", ended.err);
+}
+
+/// A document that is longer than what may be made of a file becomes a cassette all the same, and what is wrong with one is said.
+#[test]
+fn a_long_document_is_converted_piece_by_piece() {
+    let folder = Folder::new("cassette-long");
+    let body = format!("[{}65]", "65,".repeat(100_000));
+    let interaction = |number: u64| {
+        format!(
+            "{{\"type\":\"Http\",\"request\":{{\"method\":\"GET\",\"url\":\"https://frogs.example/{number}\",\"headers\":{{}},\
+             \"body\":null}},\"response\":{{\"status\":200,\"headers\":{{}},\"body\":{body}}},\
+             \"recorded_at\":\"2025-10-11T12:30:45Z\",\"response_time_ms\":1500}}"
+        )
+    };
+    let interactions: Vec<_> = (0..20).map(interaction).collect();
+    let head = "{\"version\":\"1.0\",\"name\":\"long\",\"recorded_at\":\"2025-10-11T12:30:45Z\",\"interactions\":[";
+    folder.write("long.json", &format!("{head}{}]}}", interactions.join(",")));
+    let convert = ["cassette", "--max-size", "1M", "convert", "long.json", "long.cassette"];
+    let said = folder.good(&convert);
+    assert!(said.starts_with("long.cassette: cassette, 20 exchanges, "), "{said}");
+    assert_eq!(folder.run(&convert).code, Some(2), "it is there already");
+    let shown = folder.good(&["cassette", "show", "long.cassette"]);
+    let line = "     0  2025-10-11T12:30:43.500Z  200         1500.0 ms    100001 B  GET https://frogs.example/0\n";
+    assert!(shown.starts_with(line), "{shown}");
+    // To be shown it is in memory whole, and the message says what is too much of it.
+    let ended = folder.run(&["cassette", "--max-size", "1M", "show", "long.json"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    let said = "error: long.json: the cassette with all of its bodies has more than the 1048576 bytes that may be made of one file \
+                (the file itself has 6";
+    assert!(ended.err.starts_with(said), "{}", ended.err);
+    let broken = std::fs::read_to_string(folder.path().join("long.json")).expect("it is there");
+    folder.write("broken.json", &broken.replacen("\"url\":\"https://frogs.example/7\"", "\"url\":7", 1));
+    let ended = folder.run(&["cassette", "convert", "broken.json", "broken.cassette"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("in number 7 of \"interactions\""), "{}", ended.err);
+    assert!(!folder.path().join("broken.cassette").exists());
 }
 
 #[test]
 fn help_names_every_verb() {
     let folder = Folder::new("cassette-help");
     let help = folder.good(&["cassette", "--help"]);
-    for verb in ["show", "stats", "verify", "convert", "diff", "merge", "redact"] {
+    for verb in ["show", "stats", "verify", "convert", "diff", "merge", "redact", "list", "clean"] {
         assert!(help.contains(verb), "{help}");
         assert!(folder.good(&["cassette", verb, "--help"]).contains("Exit code:"), "{verb}");
         assert_eq!(folder.run(&["cassette", verb]).code, Some(2), "{verb}");

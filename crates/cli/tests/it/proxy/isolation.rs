@@ -1,7 +1,7 @@
 //! Programs in a network of their own, and hosts that pass. Nothing here leaves the computer: a program that would is isolated, and is
 //! not started if it cannot be.
 
-use super::harness::{Stage, has, run, words};
+use super::harness::{Stage, client, has, run, words};
 use crate::harness::Ended;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -73,6 +73,44 @@ fn datagrams_and_names_go_nowhere() {
     let ended = stage.replay(&["--isolate"], &words(&["python3", "-I", "-c", script]));
     assert_eq!((ended.code, ended.out.as_str()), (Some(4), "True\n"), "{}", ended.err);
     assert!(ended.err.starts_with("error: python3 went past the proxy, to udp 192.0.2.1:443;"), "{}", ended.err);
+}
+
+/// A conversation goes on as it was recorded in a network in which there is nothing but the proxy, over TLS and with the server gone; what was
+/// not recorded gets no further.
+#[test]
+fn a_websocket_is_answered_in_a_sealed_network() {
+    if stage("websocket-sealed").is_none() || !has("python3", "--version") {
+        return;
+    }
+    let mut stage = Stage::new("websocket-sealed");
+    let program = |texts: &[&str]| {
+        let mut program = words(&["python3", "-B"]);
+        program.push(client("with_socket.py").into_os_string());
+        program.extend(words(texts));
+        program
+    };
+    let recorded = stage.record(&program(&["croak", "croak, croak"]));
+    assert_eq!(recorded.code, Some(0), "{}", recorded.err);
+    let expected = "line status 101\nline answer 1 b'croak'\nline answer 1 b'croak, croak'\nline close 8\n";
+    assert_eq!(recorded.out, expected, "{}", recorded.err);
+    stage.stop_origin();
+    let ended = stage.replay(&["--isolate=on"], &program(&["croak", "croak, croak"]));
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), expected), "{}", ended.err);
+    assert_eq!(ended.err, "metroon: answered 1 request from trip.cassette\n");
+    // Something else is said: the conversation ends, the replay names it, and the network is not asked.
+    let ended = stage.replay(&["--isolate=on"], &program(&["croak", "quack"]));
+    assert_eq!(ended.code, Some(4), "{}{}", ended.out, ended.err);
+    assert!(ended.out.starts_with("line status 101\nline answer 1 b'croak'\n"), "{}", ended.out);
+    assert!(!ended.out.contains("quack") && ended.err.contains("quack"), "{}{}", ended.out, ended.err);
+    // As in another form, that of other programs as well.
+    for form in ["trip.json.gz", "trip.har"] {
+        let convert = ["cassette", "convert", "trip.cassette", form];
+        let said = run(&mut stage.metroon(&convert));
+        assert!(said.code == Some(0) && said.out.contains("1 exchange, 4 messages of 1 WebSocket"), "{}", said.out);
+        let mut replay = stage.metroon(&["replay", form, "--isolate=on", "--"]);
+        let ended = run(replay.args(program(&["croak", "croak, croak"])));
+        assert_eq!((ended.code, ended.out.as_str()), (Some(0), expected), "{form}: {}", ended.err);
+    }
 }
 
 /// A program's own server, asked by itself, by way of `NO_PROXY`, and by way of the proxy.

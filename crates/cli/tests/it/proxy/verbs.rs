@@ -607,12 +607,21 @@ fn a_cassette_is_recorded_as_text() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(!text("trip.txt").contains("/count"));
     assert_eq!(names(&stage), ["trip.txt"]);
-    for file in ["trip.json", "trip.har", "trip.yaml"] {
+    for file in ["trip.json", "trip.har", "trip.yaml", "trip.json.gz"] {
         assert_eq!(record(file, "once", "/json").code, Some(0), "{file}");
         let mut command = stage.metroon(&["replay", file, "--"]);
         assert_eq!(run(command.args(curl("/json"))).code, Some(0), "{file}");
     }
-    assert_eq!(names(&stage), ["trip.har", "trip.json", "trip.txt", "trip.yaml"]);
+    assert_eq!(names(&stage), ["trip.har", "trip.json", "trip.json.gz", "trip.txt", "trip.yaml"]);
+    let compressed = std::fs::read(stage.folder.path().join("trip.json.gz")).expect("it is there");
+    assert!(compressed.starts_with(b"\x1f\x8b"), "it is gzip");
+    // It is added to, and stays what it is.
+    assert_eq!(record("trip.json.gz", "new", "/count").code, Some(0));
+    let shown = run(&mut stage.metroon(&["cassette", "show", "trip.json.gz"]));
+    assert!(shown.out.lines().count() == 2 && shown.out.contains("/count"), "{}", shown.out);
+    let ended = record("trip.cassette.gz", "once", "/json");
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("a cassette is compressed already"), "{}", ended.err);
 }
 
 /// What a crash leaves is said by the next recording, with what to type.
@@ -622,22 +631,28 @@ fn a_crash_leaves_the_recording_of_a_text() {
         return;
     }
     let stage = Stage::new("text-crash");
-    let mut command = stage.recording(&["-o", "trip.txt", "--"]);
-    let crash = format!("{CURL} https://api.metroon.test/json; kill -9 $PPID; sleep 1");
-    let ended = run(command.args(shell(&crash)));
-    assert_eq!(ended.code, None, "{}", ended.err);
-    assert!(!stage.folder.path().join("trip.txt").exists());
-    let mut command = stage.recording(&["-o", "trip.txt", "--"]);
-    let ended = run(command.args(curl("/json")));
-    assert_eq!(ended.code, Some(2), "{}", ended.err);
-    let expected = "error: a recording of trip.txt did not come to its end: trip.txt.cassette.recording\nhelp: `metroon cassette convert \
-                    --force --to text trip.txt.cassette trip.txt` makes trip.txt of what was recorded";
-    assert!(ended.err.starts_with(expected), "{}", ended.err);
-    let convert = ["cassette", "convert", "--force", "--to", "text", "trip.txt.cassette", "trip.txt"];
-    let ended = run(&mut stage.metroon(&convert));
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let text = std::fs::read_to_string(stage.folder.path().join("trip.txt")).expect("it is there");
-    assert!(text.contains("/json"), "{text}");
+    for (file, form) in [("trip.txt", "text"), ("trip.json.gz", "json")] {
+        let mut command = stage.recording(&["-o", file, "--"]);
+        let crash = format!("{CURL} https://api.metroon.test/json; kill -9 $PPID; sleep 1");
+        let ended = run(command.args(shell(&crash)));
+        assert_eq!(ended.code, None, "{}", ended.err);
+        assert!(!stage.folder.path().join(file).exists());
+        let mut command = stage.recording(&["-o", file, "--"]);
+        let ended = run(command.args(curl("/json")));
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        let convert = ["cassette", "convert", "--force", "--to", form, &format!("{file}.cassette"), file];
+        let expected = format!(
+            "error: a recording of {file} did not come to its end: {file}.cassette.recording\nhelp: `metroon {}` makes {file} of \
+             what was recorded",
+            convert.join(" ")
+        );
+        assert!(ended.err.starts_with(&expected), "{}", ended.err);
+        let ended = run(&mut stage.metroon(&convert));
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let shown = run(&mut stage.metroon(&["cassette", "show", file]));
+        assert!(shown.out.contains("/json"), "{}", shown.out);
+        assert_eq!(cassette::is_gzip(stage.folder.path().join(file)).expect("it is there"), file.ends_with(".gz"));
+    }
 }
 
 /// Each replay says so, since a tool would be called with something else than was recorded.
