@@ -98,8 +98,9 @@ const SUITES: &[Suite] = &[
     Suite { name: "store", has_programs: true, run: store::run },
 ];
 
-/// The parts of the suites `space` and `store` that run in a process of their own, since they measure the memory of the process.
-const ALONE: &[Suite] = &[Suite { name: space::MEMORY, has_programs: false, run: space::alone }, store::ALONE];
+/// The parts of the suites `cassette`, `space` and `store` that run in a process of their own, since they measure the memory of the process.
+const ALONE: &[Suite] =
+    &[Suite { name: space::MEMORY, has_programs: false, run: space::alone }, store::ALONE, cassette::ALONE];
 
 /// The part of the suite `region` that runs in a process with another allocator.
 const WITH_MIMALLOC: &[Suite] = &[Suite { name: region::MIMALLOC, has_programs: false, run: region::with_mimalloc }];

@@ -43,12 +43,26 @@ impl Worker {
     pub(crate) fn memory(&self) -> Result<u64, Box<dyn Error>> {
         memory_of(&self.process.id().to_string())
     }
+
+    /// The most bytes of memory that the process has had in use.
+    pub(crate) fn peak(&self) -> Result<u64, Box<dyn Error>> {
+        peak_of(&self.process.id().to_string())
+    }
 }
 
 /// The bytes of memory that a process has in use; `self` is this one.
 pub(crate) fn memory_of(process: &str) -> Result<u64, Box<dyn Error>> {
+    memory_by(process, "VmRSS:")
+}
+
+/// The most bytes of memory that a process has had in use.
+pub(crate) fn peak_of(process: &str) -> Result<u64, Box<dyn Error>> {
+    memory_by(process, "VmHWM:")
+}
+
+fn memory_by(process: &str, name: &str) -> Result<u64, Box<dyn Error>> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no memory in use is known")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no memory in use is known")?;
     let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kibibytes << 10)
 }

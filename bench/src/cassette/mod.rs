@@ -4,9 +4,12 @@
 //! structures without what makes those slow. All sides sum up the same texts: method, URL, header values, bodies.
 
 mod codecs;
+mod large;
 mod python;
 mod queue;
 mod report;
+
+pub(crate) use large::ALONE;
 
 use crate::row::{Ratio, Row};
 use crate::{Plan, Rows};
@@ -25,6 +28,7 @@ pub(crate) fn run(plan: &Plan) -> Rows {
     let mut rows = codecs::cases(plan)?;
     rows.extend(queue::cases(plan)?);
     rows.extend(python::cases(plan)?);
+    rows.extend(large::cases(plan)?);
     Ok(rows)
 }
 

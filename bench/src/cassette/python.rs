@@ -13,7 +13,7 @@ use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
-const SCRIPT: &str = "bench/programs/cassette/with_python.py";
+pub(super) const SCRIPT: &str = "bench/programs/cassette/with_python.py";
 /// How many interactions, and in how many rounds: what is over in a few hundred microseconds is measured more often.
 const SIZES: [(u64, usize); 2] = [(10, 151), (500, 15)];
 

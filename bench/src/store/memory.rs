@@ -7,6 +7,7 @@ use super::rows::{Keys, Values, Workload};
 use super::{SUITE, is_log_structured, kinds, scaled};
 use crate::compare::judged;
 use crate::row::{Ratio, Row};
+use crate::worker::peak_of;
 use crate::{Plan, Rows};
 use std::path::Path;
 use std::process::Command;
@@ -81,7 +82,7 @@ pub(super) fn alone(plan: &Plan) -> Rows {
     let workload = Workload::new(Keys::Random, Values::Hundred, scaled(plan, ROWS));
     // From here on the most memory is counted anew.
     std::fs::write("/proc/self/clear_refs", "5")?;
-    let before = peak()?;
+    let before = peak_of("self")? as f64;
     let mut engine = (kind.open)(&place)?;
     if words.0 == LOAD {
         engine.load(&workload)?;
@@ -96,16 +97,10 @@ pub(super) fn alone(plan: &Plan) -> Rows {
 
 /// Leaves the figure and ends at once, as if killed.
 fn end(folder: &Path, before: f64) -> ! {
-    let written = peak().and_then(|peak| Ok(std::fs::write(folder.join("peak"), format!("{}\n", peak - before))?));
+    let written = peak_of("self")
+        .and_then(|peak| Ok(std::fs::write(folder.join("peak"), format!("{}\n", peak as f64 - before))?));
     if let Err(error) = written {
         eprintln!("{error}");
     }
     std::process::exit(0)
-}
-
-/// The most memory that this process has had.
-fn peak() -> Done<f64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("the system does not say")?;
-    Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? * 1024.0)
 }

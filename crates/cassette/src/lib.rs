@@ -54,7 +54,8 @@ pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 pub use file::is_gzip;
 pub use filter::{Filter, LeaveOutRule, Verdict};
 pub use forms::{
-    DocumentProgress, Encoded, Form, FormError, Loss, SealedDocument, UnknownForm, VcrStyle, WrittenContent, seal_document,
+    DocumentProgress, Encoded, Form, FormError, Loss, SealedDocument, UnknownForm, VcrStyle, WrittenContent,
+    seal_document,
 };
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use limits::{LimitExceeded, ReadOptions};

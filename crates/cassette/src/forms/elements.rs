@@ -110,7 +110,10 @@ impl<'s> Splitter<'s> {
         }
         if self.place != Place::Rest {
             let (line, column) = self.at;
-            return Err(Stop::Malformed(format!("the list \"{}\" has no end at line {line} column {column}", self.list)));
+            return Err(Stop::Malformed(format!(
+                "the list \"{}\" has no end at line {line} column {column}",
+                self.list
+            )));
         }
         Ok(self.rest)
     }
@@ -187,7 +190,9 @@ impl<'s> Splitter<'s> {
     fn unexpected(&self, byte: u8) -> Stop {
         let ((line, column), list) = (self.at, self.list);
         let byte = (byte as char).escape_default();
-        Stop::Malformed(format!("`{byte}` is not expected between elements of \"{list}\" at line {line} column {column}"))
+        Stop::Malformed(format!(
+            "`{byte}` is not expected between elements of \"{list}\" at line {line} column {column}"
+        ))
     }
 
     /// Goes on to the end of an element; gives how many bytes that were.
@@ -222,7 +227,11 @@ impl<'s> Splitter<'s> {
     }
 
     fn token(&mut self, byte: u8) {
-        if byte == b'\n' { self.at = (self.at.0 + 1, 1) } else { self.at.1 += 1 }
+        if byte == b'\n' {
+            self.at = (self.at.0 + 1, 1)
+        } else {
+            self.at.1 += 1
+        }
         if self.is_string {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,

@@ -11,7 +11,8 @@ use std::path::Path;
 /// Writes a cassette of the Magneto-Serge system with bodies of 64 KiB, until the file has so many bytes; gives how many interactions it has.
 fn write_report(path: &Path, bytes: u64) -> u64 {
     let mut file = BufWriter::new(fs::File::create(path).unwrap());
-    write!(file, "{{\"version\":\"1.0\",\"name\":\"long\",\"recorded_at\":\"2025-10-11T12:30:45Z\",\"interactions\":[").unwrap();
+    write!(file, "{{\"version\":\"1.0\",\"name\":\"long\",\"recorded_at\":\"2025-10-11T12:30:45Z\",\"interactions\":[")
+        .unwrap();
     let (mut written, mut count) = (0, 0_u64);
     while written < bytes {
         let body: Vec<u8> = (0..64 << 10).map(|at: u64| (at * at + count) as u8).collect();

@@ -121,7 +121,8 @@ fn ws_time_is_relative_and_exchanges_begin_before_they_are_recorded() {
     const RECORDED_NS: i64 = 1_760_185_845_123_456_789;
     const BEGUN_MS: u64 = 1_760_185_840_000;
     let response = || Response { status: 200, headers: HashMap::new(), body: Some(b"frog".to_vec()) };
-    let http = |time_ms| interaction(Kind::Http { request: request("https://a.example/"), response: response() }, time_ms);
+    let http =
+        |time_ms| interaction(Kind::Http { request: request("https://a.example/"), response: response() }, time_ms);
     let socket = |begun_ms: u64| {
         let message = |after_ms, data: &str| Message {
             direction: "Sent",
@@ -141,9 +142,7 @@ fn ws_time_is_relative_and_exchanges_begin_before_they_are_recorded() {
         let response = timed.response.as_ref().unwrap();
         assert_eq!((response.at_us, response.body.as_ref().unwrap().chunks()[0].at_us), (250_000, 250_000));
         assert_eq!((untimed.started_ns, untimed.ended_us), (RECORDED_NS, None));
-        for (socket, started_ns) in
-            [(relative, RECORDED_NS - 1_500_000_000), (absolute, BEGUN_MS as i64 * 1_000_000)]
-        {
+        for (socket, started_ns) in [(relative, RECORDED_NS - 1_500_000_000), (absolute, BEGUN_MS as i64 * 1_000_000)] {
             let times: Vec<_> = socket.frames.iter().flatten().map(|frame| frame.at_us).collect();
             assert_eq!((socket.started_ns, times, socket.ended_us), (started_ns, vec![0, 1_500_000], Some(1_500_000)));
         }

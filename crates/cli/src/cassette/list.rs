@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(super) const ABOUT_LIST: &str = "\
 A line for each cassette: exchanges, bytes, when the first and the last request began, form, state, name, servers. The state is `sound` if
 all of it was read and nothing is wrong; `not sealed` of a recording that broke off, `being recorded` of one that goes on, `damaged`
-and `not read` with the reason. Folders within DIR are looked through as well, and links are not followed. Files that are not cassettes are counted.
+and `not read` with the reason in the place of the servers. Folders within DIR are looked through as well, and links are not followed. Files that are not cassettes are counted.
 
 Exit code: 0 fine; 1 the folder cannot be read; 2 wrong usage, or no folder there; 4 a cassette is damaged.";
 
@@ -34,13 +34,16 @@ pub(crate) struct ListArguments {
     json: bool,
 }
 
+const DAMAGED: &str = "damaged";
+
 /// What a line says of a cassette.
 struct ListedCassette {
     name: String,
     bytes: u64,
     form: String,
-    state: String,
-    is_damaged: bool,
+    state: &'static str,
+    /// Why it is damaged, or not read.
+    why: Option<String>,
     counts: ExchangeCounts,
     first_ns: Option<i64>,
     last_ns: Option<i64>,
@@ -61,7 +64,7 @@ pub(super) fn list(arguments: &ListArguments, options: ReadOptions) -> Ended {
             others += 1;
             continue;
         };
-        is_damaged |= listed.is_damaged;
+        is_damaged |= listed.state == DAMAGED;
         out.line(&if arguments.json { listed.json().to_string() } else { listed.line() })?;
     }
     out.end()?;
@@ -80,9 +83,9 @@ impl ListedCassette {
         let mut listed = Self {
             name: within(path, folder),
             bytes,
-            form: Form::Cassette.to_string(),
-            state: String::new(),
-            is_damaged: false,
+            form: Form::of_name(path).to_string(),
+            state: "sound",
+            why: None,
             counts: ExchangeCounts::default(),
             first_ns: None,
             last_ns: None,
@@ -90,24 +93,20 @@ impl ListedCassette {
         };
         match kind(path, options) {
             FileKind::Other => return None,
-            FileKind::Damaged(why) => listed.damage(&why),
-            FileKind::Unread(why) => listed.state = format!("not read: {}", escaped(why.as_bytes())),
+            FileKind::Damaged(why) => (listed.state, listed.why) = (DAMAGED, Some(why)),
+            FileKind::Unread(why) => (listed.state, listed.why) = ("not read", Some(why)),
             FileKind::Cassette(opened, form) => {
                 listed.form = form.to_string();
-                if is_gzip(path).unwrap_or(false) {
-                    listed.form.push_str(".gz");
-                }
-                listed.state = state(&opened, form, &recording).to_owned();
+                listed.state = state(&opened, form, &recording);
                 if let Err(error) = listed.look_through(&opened) {
-                    listed.damage(&error.to_string());
+                    (listed.state, listed.why) = (DAMAGED, Some(error.to_string()));
                 }
             }
         }
+        if is_gzip(path).unwrap_or(false) {
+            listed.form.push_str(".gz");
+        }
         Some(listed)
-    }
-
-    fn damage(&mut self, why: &str) {
-        (self.state, self.is_damaged) = (format!("damaged: {}", escaped(why.as_bytes())), true);
     }
 
     fn look_through(&mut self, cassette: &Cassette) -> Result<(), ReadError> {
@@ -125,9 +124,12 @@ impl ListedCassette {
 
     fn line(&self) -> String {
         let time = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| timestamp(ns, 0));
-        let (exchanges, bytes, first, last) = (self.counts.exchanges, self.bytes, time(self.first_ns), time(self.last_ns));
-        let (form, state, name, hosts) = (&self.form, &self.state, escaped(self.name.as_bytes()), self.hosts());
-        let line = format!("{exchanges:>6}  {bytes:>10} B  {first:<20}  {last:<20}  {form:<8}  {state:<10}  {name}  {hosts}");
+        let (exchanges, bytes, first, last) =
+            (self.counts.exchanges, self.bytes, time(self.first_ns), time(self.last_ns));
+        let (form, state, name) = (&self.form, self.state, escaped(self.name.as_bytes()));
+        let hosts = self.why.as_ref().map_or_else(|| self.hosts(), |why| escaped(why.as_bytes()));
+        let line =
+            format!("{exchanges:>6}  {bytes:>10} B  {first:<20}  {last:<20}  {form:<8}  {state:<10}  {name}  {hosts}");
         line.trim_end().to_owned()
     }
 
@@ -147,7 +149,7 @@ impl ListedCassette {
             "name": self.name,
             "form": self.form,
             "state": self.state,
-            "is_damaged": self.is_damaged,
+            "why": self.why,
             "bytes": self.bytes,
             "exchanges": self.counts.exchanges,
             "websockets": self.counts.websockets,

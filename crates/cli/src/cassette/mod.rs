@@ -146,7 +146,9 @@ fn unreadable(path: &Path, error: &FormError) -> End {
         FormError::Disk(failure) => not_opened(failure),
         FormError::Unreadable(error) => damaged(path, error),
         FormError::TooMuch(excess) => too_much(path, excess),
-        FormError::Gzip { .. } | FormError::Malformed { form: "MessagePack", .. } => fail(&error.to_string(), "", End::Damaged),
+        FormError::Gzip { .. } | FormError::Malformed { form: "MessagePack", .. } => {
+            fail(&error.to_string(), "", End::Damaged)
+        }
         FormError::Malformed { .. } => fail(&error.to_string(), "", End::NotParsed),
         _ => fail(&error.to_string(), "", End::Usage),
     }

@@ -7,8 +7,9 @@ use crate::render;
 use cassette::matching::{JsonPath, MatchRules};
 use cassette::redact::{Finding, Redacted, Redaction, RedactionRules};
 use cassette::{
-    Cassette, Content, DocumentProgress, Exchange, ExchangeCounts, Form, FormError, KeyScheme, Outline, ReadOptions,
-    RecordError, Recorder, RecorderOptions, SealError, SealOptions, SealedDocument, Selection, seal_document,
+    Cassette, Content, DocumentProgress, Exchange, ExchangeCounts, Form, FormError, KeyScheme, Note, Outline,
+    ReadOptions, RecordError, Recorder, RecorderOptions, SealError, SealOptions, SealedDocument, Selection,
+    seal_document,
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -148,7 +149,31 @@ pub(super) fn convert(arguments: &ConvertArguments, options: ReadOptions) -> End
     }
     let (cassette, form) = open(from, options)?;
     let end = how.write(&all(&cassette, from)?, to, from)?;
+    tell_untimed(&cassette, form, from)?;
     how.name_secrets(&cassette, form, from).map(|()| end)
+}
+
+/// Says that a file has the times at which exchanges were over, which stand for those at which they began.
+fn tell_untimed(cassette: &Cassette, form: Form, from: &Path) -> Result<(), End> {
+    let unreadable = |error| damaged(from, &error);
+    let is_theirs = |note: &Note<'_>| *note.name == *b"report.version";
+    let is_report =
+        matches!(form, Form::Json | Form::MessagePack) && cassette.meta().map_err(unreadable)?.iter().any(is_theirs);
+    if form != Form::VcrRuby && !is_report {
+        return Ok(());
+    }
+    let mut untimed = 0;
+    for at in 0..cassette.len() {
+        let exchange = cassette.outline(at).map_err(unreadable)?.exchange;
+        untimed += u64::from(exchange.ended_us.is_none() && exchange.started_ns != 0);
+    }
+    if untimed > 0 {
+        let (from, exchanges) = (from.display(), counted(untimed, "exchange"));
+        render::say(&format!(
+            "note: {from} says when {exchanges} had been answered, and not when they began: that time stands for both"
+        ));
+    }
+    Ok(())
 }
 
 /// Makes a cassette of a document that is too long to be in memory, if it is one.
@@ -169,6 +194,7 @@ fn long_document(from: &Path, to: &Path, how: &WriteArguments, options: ReadOpti
     };
     let end = how.report(to, Form::Cassette, &WrittenReport { counts, ..WrittenReport::default() })?;
     let cassette = Cassette::open_with(to, options).map_err(|error| damaged(to, &error))?;
+    tell_untimed(&cassette, Form::Json, from)?;
     how.name_secrets(&cassette, Form::Json, from).map(|()| Some(end))
 }
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 const ABOUT_RECORDS: &str = "\
 COMMAND runs with variables that send its requests through a proxy on this computer: curl, Python, Node, Go, Java and all that
 takes HTTPS_PROXY and SSL_CERT_FILE. Each request, and each piece of its answer, is on the disk as it happens, in CASSETTE.recording;
-at the end CASSETTE is sealed. The name says its form: .txt, .json, .har or .yaml instead of .cassette records to CASSETTE.cassette, and writes
-CASSETTE from it at the end. Secrets are replaced before they reach the disk. Output and exit code are those of COMMAND; what was
+at the end CASSETTE is sealed. The name says its form: .txt, .json, .har or .yaml instead of .cassette, or any of these with .gz after it, records
+to CASSETTE.cassette, and writes CASSETTE from it at the end, so that a kill leaves CASSETTE.cassette.recording. Secrets are replaced before they reach the disk. Output and exit code are those of COMMAND; what was
 recorded is said on the standard error.
 
 Without COMMAND the proxy stays until Ctrl-C or SIGTERM, and says how programs reach it.

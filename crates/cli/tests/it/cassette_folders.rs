@@ -31,21 +31,19 @@ fn cassettes_of_a_folder_are_listed_with_what_is_on_them() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let lines: Vec<_> = ended.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
     let times = ["2025-10-09T08:53:20Z", "2025-10-09T08:53:22Z"];
-    for (line, (form, name)) in lines.iter().zip([
-        ("cassette", "a.cassette"),
-        ("json", "a.json"),
-        ("msgpack", "a.msgpack"),
-        ("text", "a.txt"),
-    ]) {
+    for (line, (form, name)) in
+        lines.iter().zip([("cassette", "a.cassette"), ("json", "a.json"), ("msgpack", "a.msgpack"), ("text", "a.txt")])
+    {
         assert_eq!((line[0], &line[3..5], &line[5..]), ("3", &times[..], &[form, "sound", name, "frogs.example"][..]));
     }
     assert_eq!(lines[4][5..], ["cassette", "not", "sealed", "cut.cassette.recording", "frogs.example"]);
     assert_eq!(lines[5][5..], ["json.gz", "sound", "within/b.json.gz", "frogs.example"]);
     assert_eq!((lines.len(), ended.err.as_str()), (6, "note: 2 files in . not listed: no cassettes\n"));
     let json = folder.good(&["cassette", "list", "--json", "."]);
-    let first: serde_json::Value = serde_json::from_str(json.lines().next().expect("there is a line")).expect("it is JSON");
+    let first: serde_json::Value =
+        serde_json::from_str(json.lines().next().expect("there is a line")).expect("it is JSON");
     assert_eq!((&first["name"], &first["exchanges"], &first["messages"]), (&"a.cassette".into(), &3.into(), &1.into()));
-    assert_eq!((&first["servers"]["frogs.example"], &first["is_damaged"]), (&3.into(), &false.into()));
+    assert_eq!((&first["servers"]["frogs.example"], &first["state"]), (&3.into(), &"sound".into()));
     assert_eq!(first["first"], "2025-10-09T08:53:20.000000000Z");
 }
 
@@ -61,8 +59,12 @@ fn damaged_cassettes_are_listed_as_such() {
     fs::write(&path, &bytes[..bytes.len() - 9]).expect("it can be written");
     let ended = folder.run(&["cassette", "list", "."]);
     assert_eq!(ended.code, Some(4), "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("damaged: ./a.cassette at byte"), "{}", ended.out);
-    assert!(ended.out.contains("damaged: ./b.json.gz: the end of the gzip file is missing"), "{}", ended.out);
+    assert!(ended.out.contains("damaged     a.cassette  ./a.cassette at byte"), "{}", ended.out);
+    assert!(
+        ended.out.contains("json.gz   damaged     b.json.gz  ./b.json.gz: the end of the gzip file is missing"),
+        "{}",
+        ended.out
+    );
     assert_eq!(folder.run(&["cassette", "list", "nowhere"]).code, Some(2));
 }
 
@@ -85,7 +87,10 @@ fn littered(test: &str) -> Folder {
     recorder.record(exchange(0)).expect("it is recorded");
     recorder.stop().expect("it is written");
     let recording = fs::read(path("e.cassette.recording")).expect("it is there");
-    Recorder::open(path("e.cassette"), RecorderOptions::default()).expect("it is opened").finish().expect("it is sealed");
+    Recorder::open(path("e.cassette"), RecorderOptions::default())
+        .expect("it is opened")
+        .finish()
+        .expect("it is sealed");
     fs::write(path("e.cassette.recording"), recording).expect("it can be written");
     write(&folder, "empty.cassette", &Content::default());
     // One that differs from the file that it stands for.
@@ -122,7 +127,11 @@ fn what_is_left_over_is_named_and_removed_when_that_is_asked_for() {
     assert_eq!(listed("would remove "), LEFT_OVER);
     assert_eq!(listed("keeps "), ["cut.cassette.recording", "empty.cassette", "f.txt.cassette"], "{}", ended.out);
     assert!(ended.err.starts_with("--yes removes 7 files of "), "{}", ended.err);
-    assert!(ended.out.contains("4 exchanges that nothing else has; `metroon cassette convert ./cut.cassette ./cut.cassette`"));
+    assert!(
+        ended
+            .out
+            .contains("4 exchanges that nothing else has; `metroon cassette convert ./cut.cassette ./cut.cassette`")
+    );
     assert!(ended.out.contains("f.txt of it\n") && ended.out.contains("it has no exchange; --empty removes it"));
     assert_eq!(names(folder.path()), before, "nothing was asked to be removed");
     let ended = clean(&["--settled", "0s", "--yes", "--json"]);
@@ -144,7 +153,12 @@ fn what_is_being_recorded_stays() {
     let clean = ["cassette", "clean", ".", "--settled", "0s", "--yes"];
     let ended = folder.run(&clean);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    assert!(ended.out.ends_with("a.cassette.recording (4096 bytes): it is being recorded\n") || ended.out.contains(": it is being recorded\n"), "{}", ended.out);
+    assert!(
+        ended.out.ends_with("a.cassette.recording (4096 bytes): it is being recorded\n")
+            || ended.out.contains(": it is being recorded\n"),
+        "{}",
+        ended.out
+    );
     let listed = folder.good(&["cassette", "list", "."]);
     assert!(listed.contains("  being recorded  a.cassette.recording"), "{listed}");
     recorder.finish().expect("nobody took it away");
@@ -160,13 +174,19 @@ fn old_large_and_empty_cassettes_go_when_they_are_named() {
     let new = cassette::Exchange { started_ns: now_ns, ..exchange(0) };
     write(&folder, "new.cassette", &Content { exchanges: vec![new], ..Content::default() });
     write(&folder, "old.json.gz", &content());
-    write(&folder, "untimed.json", &Content { exchanges: vec![cassette::Exchange { started_ns: 0, ..exchange(0) }], ..Content::default() });
+    write(
+        &folder,
+        "untimed.json",
+        &Content { exchanges: vec![cassette::Exchange { started_ns: 0, ..exchange(0) }], ..Content::default() },
+    );
     write(&folder, "empty.txt", &Content::default());
     record(&folder, "cut.cassette");
     let clean = |words: &[&str]| {
         let ended = folder.run(&[&["cassette", "clean", ".", "--settled=0s"], words].concat());
         let lines = ended.out.lines().filter(|line| line.starts_with("would remove "));
-        lines.map(|line| line["would remove ".len()..].split(' ').next().expect("a name").to_owned()).collect::<Vec<_>>()
+        lines
+            .map(|line| line["would remove ".len()..].split(' ').next().expect("a name").to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(clean(&[]), [""; 0]);
     assert_eq!(clean(&["--empty"]), ["empty.txt"]);

@@ -516,6 +516,15 @@ fn a_long_document_is_converted_piece_by_piece() {
     let shown = folder.good(&["cassette", "show", "long.cassette"]);
     let line = "     0  2025-10-11T12:30:43.500Z  200         1500.0 ms    100001 B  GET https://frogs.example/0\n";
     assert!(shown.starts_with(line), "{shown}");
+    // Without how long it took, it is said that only the end is known.
+    let untimed = std::fs::read_to_string(folder.path().join("long.json")).expect("it is there");
+    folder.write("untimed.json", &untimed.replace(",\"response_time_ms\":1500", ""));
+    for (name, bytes_max) in [("a.cassette", "1M"), ("a.txt", "1G")] {
+        let ended = folder.run(&["cassette", "--max-size", bytes_max, "convert", "untimed.json", name]);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let said = "note: untimed.json says when 20 exchanges had been answered, and not when they began: that time stands for both\n";
+        assert_eq!(ended.err, said);
+    }
     // To be shown it is in memory whole, and the message says what is too much of it.
     let ended = folder.run(&["cassette", "--max-size", "1M", "show", "long.json"]);
     assert_eq!(ended.code, Some(1), "{}", ended.err);
