@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for RecordedAt {
 }
 
 impl RecordedAt {
-    /// So many microseconds before it, in nanoseconds since 1970.
+    /// The time `us` microseconds before it, in nanoseconds since 1970.
     fn before(&self, us: u64) -> Result<i64, String> {
         let ns = self.time.as_nanosecond() - i128::from(us) * 1000;
         i64::try_from(ns).map_err(|_| format!("{} is not a time that a cassette can hold", self.time))
@@ -250,7 +250,7 @@ impl Interaction {
     }
 }
 
-/// An exchange that took so long. An interaction is `recorded_at` when its answer was there, so it began before that; if it is not known
+/// An exchange with its times. An interaction is `recorded_at` when its answer was there, so it began before that; if it is not known
 /// how long before, it begins then.
 fn timed(
     exchange: Exchange<'static>,
@@ -261,7 +261,8 @@ fn timed(
     Ok(Exchange { started_ns: recorded_at.before(ended_us.unwrap_or(0))?, ended_us, ..exchange })
 }
 
-/// A WebSocket that began at a Unix time in milliseconds, or so long before it was recorded, which was at its end, as its last message came.
+/// A WebSocket that began at a Unix time in milliseconds, if one is known; else as long before it was recorded as its last message came after
+/// its beginning: it is recorded at its end.
 fn conversation(
     exchange: Exchange<'static>,
     recorded_at: &RecordedAt,

@@ -18,7 +18,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SealedDocument {
-    /// It is a cassette now, which has so much.
+    /// It is a cassette now, on which these are.
     Sealed(ExchangeCounts),
     /// It cannot be read exchange by exchange: it is short, or not JSON of ours or of the Magneto-Serge system, or its exchanges are not in
     /// the order of their numbers. Nothing was written.

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Writes a cassette of the Magneto-Serge system with bodies of 64 KiB, until the file has so many bytes; gives how many interactions it has.
+/// Writes a cassette of the Magneto-Serge system with bodies of 64 KiB, until the file has `bytes` bytes; gives how many interactions it has.
 fn write_report(path: &Path, bytes: u64) -> u64 {
     let mut file = BufWriter::new(fs::File::create(path).unwrap());
     write!(file, "{{\"version\":\"1.0\",\"name\":\"long\",\"recorded_at\":\"2025-10-11T12:30:45Z\",\"interactions\":[")
