@@ -249,3 +249,80 @@ impl<'s> Splitter<'s> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    /// Gives some bytes at a time.
+    struct Slowly<'b>(&'b [u8], usize);
+
+    impl Read for Slowly<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let most = self.1.min(into.len());
+            (&mut self.0).take(most as u64).read(into)
+        }
+    }
+
+    fn split(text: &[u8], step: usize) -> Result<(Vec<Vec<u8>>, Vec<u8>), Stop> {
+        let mut elements = Vec::new();
+        let rest = Splitter::new(&["list"], 1 << 20).read(Slowly(text, step), &mut |element| {
+            elements.push(element.text.to_vec());
+            Ok(())
+        })?;
+        Ok((elements, rest))
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            any::<i64>().prop_map(Value::from),
+            "[\\[\\]{},:\"\\\\ a\n]{0,6}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a\\[\\]{}\"]{0,3}|list", inner, 0..4).prop_map(|map| json!(map)),
+            ]
+        })
+    }
+
+    proptest! {
+        /// Whatever the elements are, and however they come: they are those that serde_json reads.
+        #[test]
+        fn elements_are_those_of_the_list(
+            list in prop::collection::vec(value(), 0..6),
+            before in value(),
+            after in value(),
+            is_indented in any::<bool>(),
+            step in 1..9_usize,
+        ) {
+            let text = |value: &Value| {
+                if is_indented { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }.unwrap()
+            };
+            let all: Vec<_> = list.iter().map(text).collect();
+            let list_text = if is_indented { format!("[ {} ]", all.join(" ,\n ")) } else { format!("[{}]", all.join(",")) };
+            let document = format!("{{\"a\": {}, \"list\" : {list_text}, \"z\":{}}}", text(&before), text(&after));
+            let Ok((elements, rest)) = split(document.as_bytes(), step) else { panic!("{document}") };
+            let read: Vec<Value> = elements.iter().map(|element| serde_json::from_slice(element).unwrap()).collect();
+            prop_assert_eq!(read, list);
+            let rest: Value = serde_json::from_slice(&rest).unwrap();
+            prop_assert_eq!(rest, json!({ "a": before, "list": [], "z": after }));
+        }
+
+        /// A document that is not JSON is refused here, or by who parses an element or the rest.
+        #[test]
+        fn no_wrong_document_becomes_a_right_one(list in prop::collection::vec(value(), 1..4), at in any::<prop::sample::Index>()) {
+            let mut document = json!({ "list": list }).to_string().into_bytes();
+            document.remove(at.index(document.len()));
+            if serde_json::from_slice::<Value>(&document).is_err()
+                && let Ok((elements, rest)) = split(&document, 3)
+            {
+                let are_right = elements.iter().chain([&rest]).all(|part| serde_json::from_slice::<Value>(part).is_ok());
+                prop_assert!(!are_right, "{}", String::from_utf8_lossy(&document));
+            }
+        }
+    }
+}
