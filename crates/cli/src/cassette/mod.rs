@@ -7,11 +7,13 @@
 mod clean;
 mod diff;
 mod folder;
+mod found;
 mod list;
 mod show;
 mod stats;
 mod verify;
 mod write;
+mod written;
 
 use crate::byte_count::byte_count;
 use crate::end::End;

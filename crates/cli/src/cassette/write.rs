@@ -1,18 +1,18 @@
 //! `metroon cassette convert`, `merge` and `redact`: a cassette from one or more others.
 
+use super::found::SecretsFound;
+use super::written::{WrittenReport, tell_untimed};
 use super::{damaged, is_recording, open, unreadable, with_recording};
 use crate::end::End;
 use crate::output::{Ended, Out, ProgressLine, counted, fail};
 use crate::render;
 use cassette::matching::{JsonPath, MatchRules};
-use cassette::redact::{Finding, Redacted, Redaction, RedactionRules};
+use cassette::redact::{Finding, Redaction, RedactionRules};
 use cassette::{
-    Cassette, Content, DocumentProgress, Exchange, ExchangeCounts, Form, FormError, KeyScheme, Note, Outline,
-    ReadOptions, RecordError, Recorder, RecorderOptions, SealError, SealOptions, SealedDocument, Selection,
-    seal_document,
+    Cassette, Content, DocumentProgress, Exchange, Form, FormError, KeyScheme, Outline, ReadOptions, RecordError,
+    Recorder, RecorderOptions, SealError, SealOptions, SealedDocument, Selection, seal_document,
 };
 use clap::Args;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,29 +153,6 @@ pub(super) fn convert(arguments: &ConvertArguments, options: ReadOptions) -> End
     how.name_secrets(&cassette, form, from).map(|()| end)
 }
 
-/// Says that a file has the times at which exchanges were over, which stand for those at which they began.
-fn tell_untimed(cassette: &Cassette, form: Form, from: &Path) -> Result<(), End> {
-    let unreadable = |error| damaged(from, &error);
-    let is_theirs = |note: &Note<'_>| *note.name == *b"report.version";
-    let is_report =
-        matches!(form, Form::Json | Form::MessagePack) && cassette.meta().map_err(unreadable)?.iter().any(is_theirs);
-    if form != Form::VcrRuby && !is_report {
-        return Ok(());
-    }
-    let mut untimed = 0;
-    for at in 0..cassette.len() {
-        let exchange = cassette.outline(at).map_err(unreadable)?.exchange;
-        untimed += u64::from(exchange.ended_us.is_none() && exchange.started_ns != 0);
-    }
-    if untimed > 0 {
-        let (from, exchanges) = (from.display(), counted(untimed, "exchange"));
-        render::say(&format!(
-            "note: {from} says when {exchanges} had been answered, and not when they began: that time stands for both"
-        ));
-    }
-    Ok(())
-}
-
 /// Makes a cassette of a document that is too long to be in memory, if it is one.
 fn long_document(from: &Path, to: &Path, how: &WriteArguments, options: ReadOptions) -> Result<Option<End>, End> {
     // What is not there, or a cassette itself, is told of when it is opened.
@@ -218,6 +195,10 @@ fn in_memory(selection: &Selection<'_>, path: &Path) -> Result<Content, End> {
 
 /// Writes a form to the standard output.
 fn print(from: &Path, how: &WriteArguments, options: ReadOptions) -> Ended {
+    if how.json {
+        let what = "--json says what was written to a file, and nothing is written to one";
+        return Err(fail(what, "name the file that is to be written, or `--to json` for the form", End::Usage));
+    }
     let (cassette, _) = open(from, options)?;
     let content = in_memory(&all(&cassette, from)?, from)?;
     let form = how.form.unwrap_or(Form::Text);
@@ -281,12 +262,12 @@ pub(super) fn redact(arguments: &RedactArguments, options: ReadOptions) -> Ended
     if how.form_of(to) != Form::Cassette {
         let mut content = in_memory(&selection, from)?;
         redact_in_memory(&mut content, &redaction, &mut found);
-        found.print()?;
+        found.print(how.json)?;
         return how.write_content(&content, to, from);
     }
     let told = |number: Option<u64>, redacted| found.told(number, redacted);
     let written = selection.write_redacted(to, how.options(), &redaction, told);
-    found.print()?;
+    found.print(how.json)?;
     written.map_err(|error| not_written(from, to, &error))?;
     how.report_cassette(&selection, to, from)
 }
@@ -317,59 +298,6 @@ fn redaction(arguments: &RedactArguments) -> Result<Redaction, End> {
         secrets: arguments.variables.iter().map(secret).collect::<Result<_, _>>()?,
     };
     rules.compile().map_err(|error| fail(&error.to_string(), "", End::Usage))
-}
-
-/// Each finding once, with how often it was made.
-fn counted_once(findings: Vec<Finding>) -> BTreeMap<Finding, usize> {
-    let mut counts = BTreeMap::new();
-    findings.into_iter().for_each(|finding| *counts.entry(finding).or_default() += 1);
-    counts
-}
-
-/// What was taken out, where and how often.
-#[derive(Default)]
-struct SecretsFound(BTreeMap<(usize, String), usize>, usize);
-
-impl SecretsFound {
-    fn add(&mut self, whose: &str, findings: Vec<Finding>) {
-        self.1 += 1;
-        for finding in findings {
-            *self.0.entry((self.1, format!("{whose}: {finding}"))).or_default() += 1;
-        }
-    }
-
-    /// What was found in the exchange of a number, or in what is known of the cassette.
-    fn told(&mut self, number: Option<u64>, redacted: Redacted) {
-        let whose = number.map_or_else(|| "cassette".to_owned(), |number| format!("exchange {number}"));
-        self.add(&whose, redacted.findings);
-        for place in redacted.opaque {
-            render::say(&format!("warning: {whose}: the {place} could not be looked into"));
-        }
-        for (Finding { place, what }, times) in counted_once(redacted.stays) {
-            let place = crate::journal::escaped(place.as_bytes());
-            let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-            render::say(&format!("warning: {whose}: {what} stays in the {place}{times}; --name NAME replaces it"));
-        }
-        for Finding { place, what } in redacted.kept {
-            let place = crate::journal::escaped(place.as_bytes());
-            render::say(&format!("warning: {whose}: the {place} is not text; {what} in it stays"));
-        }
-    }
-
-    fn print(&self) -> Ended {
-        let mut out = Out::new();
-        for line in self.lines() {
-            out.line(&line)?;
-        }
-        out.end()
-    }
-
-    fn lines(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|((_, what), count)| {
-            let what = crate::journal::escaped(what.as_bytes());
-            if *count == 1 { what } else { format!("{what} ({count} times)") }
-        })
-    }
 }
 
 impl WriteArguments {
@@ -495,48 +423,6 @@ impl WriteArguments {
             out.line(&format!("{}: {form}, {}, {bytes} bytes", to.display(), written.counted()))?;
         }
         out.end()
-    }
-}
-
-/// What was written, and what the form has no place for.
-#[derive(Default)]
-struct WrittenReport {
-    counts: ExchangeCounts,
-    left_out: ExchangeCounts,
-    lost: Vec<String>,
-}
-
-impl WrittenReport {
-    /// `1 of 2 exchanges, 3 messages of 1 WebSocket`.
-    fn counted(&self) -> String {
-        let of = |written: u64, left_out: u64, what: &str| match left_out {
-            0 => counted(written, what),
-            left_out => format!("{written} of {}", counted(written + left_out, what)),
-        };
-        let Self { counts, left_out, .. } = self;
-        let mut text = of(counts.exchanges, left_out.exchanges, "exchange");
-        let websockets = counts.websockets.max(left_out.websockets);
-        if websockets > 0 {
-            let messages = of(counts.messages, left_out.messages, "message");
-            text += &format!(", {messages} of {}", counted(websockets, "WebSocket"));
-        }
-        text
-    }
-
-    fn json(&self, to: &Path, form: Form, is_gzip: bool, bytes: u64) -> Value {
-        let Self { counts, left_out, lost } = self;
-        json!({
-            "file": to.display().to_string(),
-            "form": form.to_string(),
-            "gzip": is_gzip,
-            "bytes": bytes,
-            "exchanges": counts.exchanges,
-            "websockets": counts.websockets,
-            "messages": counts.messages,
-            "exchanges_left_out": left_out.exchanges,
-            "messages_left_out": left_out.messages,
-            "lost": lost,
-        })
     }
 }
 

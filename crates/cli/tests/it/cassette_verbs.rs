@@ -486,6 +486,16 @@ fn counts_of_conversions_and_times_of_forms_without_times_are_true() {
         assert_eq!(lines.contains("answered after"), !is_vcr, "{lines}");
     }
     assert!(folder.good(&["cassette", "show", "n.yaml"]).contains("         -  "), "no time is known");
+    // Nothing but the object is on the standard output.
+    folder.write(
+        "s.txt",
+        &folder.good(&["cassette", "convert", "--to", "text", "a.cassette"]).replace("Accept: ", "Cookie: a="),
+    );
+    let ended = folder.run(&["cassette", "redact", "--json", "s.txt", "-o", "r.json.gz"]);
+    let json: serde_json::Value = serde_json::from_str(&ended.out).expect("it is JSON");
+    assert_eq!((&json["exchanges"], &json["form"]), (&3.into(), &"json".into()));
+    assert!(ended.err.contains("exchange 0: request header cookie: "), "{}", ended.err);
+    assert_eq!(folder.run(&["cassette", "convert", "--json", "--to", "text", "a.cassette"]).code, Some(2));
     let verified = folder.good(&["cassette", "verify", "n.json.gz"]);
     assert_eq!(verified, "n.json.gz: readable as json in gzip, with the checksum of that: 3 exchanges\n");
     assert!(folder.good(&["cassette", "stats", "n.json.gz"]).contains("in the form json, in gzip\n"));
