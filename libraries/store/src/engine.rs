@@ -30,6 +30,8 @@ use crate::pack::Compression;
 use crate::page::Ahead;
 use crate::shape::KeyShape;
 use crate::snapshot::{Inner, Registered, Registry, Snapshot, UNHARMED, check_keyspace};
+use crate::steps::Steps;
+use crate::tally::Tally;
 use crate::value::Value;
 use journal::{Disk, Durability, Journal, Warning};
 use std::collections::BTreeMap;
@@ -43,6 +45,7 @@ pub(crate) struct Engine {
     pub(crate) options: Options,
     writer: Mutex<Writer>,
     memory: Arc<Memory>,
+    pub(crate) tally: Arc<Tally>,
     /// The log of the active memtable, unless the owner keeps one. It changes under the lock of the writer.
     log: RwLock<Option<Arc<Journal>>>,
     /// Held while a memtable is written as runs.
@@ -123,6 +126,7 @@ impl Engine {
         remove_left_over(&disk, &manifest)?;
         let options = options.identity(manifest.identity);
         let (flushed, log_number) = (manifest.flushed, manifest.log);
+        let tally = Arc::new(Tally::read(&*disk)?);
         let keyspaces = Arc::new(named(&manifest));
         let view = View { keyspaces, active: Arc::default(), sealed: Vec::new(), levels: Arc::new(levels) };
         let mut engine = Self {
@@ -130,6 +134,7 @@ impl Engine {
             options,
             writer: Mutex::new(Writer { log_number, sequence: flushed }),
             memory,
+            tally,
             log: RwLock::new(None),
             flushing: Mutex::new(()),
             merging: Mutex::new(()),
@@ -549,7 +554,10 @@ impl Engine {
         let view = self.view();
         check_keyspace(&view.keyspaces, keyspace)?;
         keyspace.shape.check(key)?;
-        view.get(keyspace.id, key, u64::MAX, &mut ())
+        let mut steps = Steps::default();
+        let value = view.get(keyspace.id, key, u64::MAX, &mut steps)?;
+        self.tally.add(&steps, value.is_some());
+        Ok(value)
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
@@ -560,8 +568,8 @@ impl Engine {
         *snapshots.entry(sequence).or_insert(0) += 1;
         drop(snapshots);
         let registered = Some(Registered { registry: self.registry.clone(), sequence });
-        let (identity, memory) = (self.options.identity, self.memory.clone());
-        let inner = Inner { identity, memory, view: view.clone(), sequence, _registered: registered };
+        let (identity, memory, tally) = (self.options.identity, self.memory.clone(), self.tally.clone());
+        let inner = Inner { identity, memory, tally, view: view.clone(), sequence, _registered: registered };
         Snapshot { inner: Arc::new(inner) }
     }
 

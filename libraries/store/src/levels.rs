@@ -57,6 +57,7 @@ impl View {
         for memtable in self.memtables() {
             witness.asked_memtable();
             if let Some(written) = memtable.get(keyspace, key, sequence) {
+                witness.answered_in_memory();
                 return Ok(written.map(Value::in_memory));
             }
         }

@@ -53,6 +53,7 @@ mod shared;
 mod snapshot;
 mod steps;
 mod store;
+mod tally;
 mod value;
 
 pub use backup::BackupError;
@@ -74,4 +75,5 @@ pub use shape::KeyShape;
 pub use snapshot::{Entry, OwnedEntry, Range, Snapshot};
 pub use steps::{Step, Steps};
 pub use store::Store;
+pub use tally::Lookups;
 pub use value::Value;

@@ -19,6 +19,7 @@ use crate::memory::Memory;
 use crate::pack::Compression;
 use crate::run::{Run, SortedRun};
 use crate::shape::KeyShape;
+use crate::tally;
 use crc32c::crc32c;
 use journal::{Access, Disk, Identity};
 use std::io::ErrorKind;
@@ -172,7 +173,7 @@ impl Manifest {
 
     /// Whether a file is of a store, and this manifest does not speak of it.
     pub(crate) fn is_left_over(&self, name: &str) -> bool {
-        name == NAME_NEW || name.ends_with(RUN_SUFFIX) && !self.runs().any(|run| run.name == name)
+        [NAME_NEW, tally::NAME_NEW].contains(&name) || name.ends_with(RUN_SUFFIX) && !self.runs().any(|run| run.name == name)
     }
 
     /// Opens the runs that were not open before.

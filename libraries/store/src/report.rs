@@ -7,6 +7,7 @@ use crate::pack::Compression;
 use crate::run::{RunStats, SortedRun};
 use crate::shape::KeyShape;
 use crate::snapshot::Snapshot;
+use crate::tally::Lookups;
 
 /// A store, in figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,10 @@ use crate::snapshot::Snapshot;
 pub struct Stats {
     /// How many batches were ever committed.
     pub batches: u64,
+    /// How lookups ended and what they took, since the store was made. Those of this process count, and those of processes that had
+    /// the store open for writing and have ended; a process that only read leaves no trace. `None` if the file that keeps them
+    /// is damaged: they begin again with the next process that writes.
+    pub lookups: Option<Lookups>,
     /// What it holds in memory.
     pub memory: MemoryStats,
     /// Its keyspaces.
@@ -68,7 +73,7 @@ impl Snapshot {
             memtables: view.memtables().map(|memtable| memtable.bytes() as u64).sum(),
             indexes: self.inner.memory.held() as u64,
         };
-        Ok(Stats { batches: self.sequence(), memory, keyspaces })
+        Ok(Stats { batches: self.sequence(), lookups: self.inner.tally.all(), memory, keyspaces })
     }
 
     /// Reads every page of every run and compares it with its checksum, and looks whether each key is where it is searched. What is

@@ -8,6 +8,7 @@ use crate::memory::Memory;
 use crate::memtable::Direction;
 use crate::merge::Merge;
 use crate::steps::{Step, Steps, Watch};
+use crate::tally::Tally;
 use crate::value::Value;
 use journal::Identity;
 use std::collections::BTreeMap;
@@ -53,6 +54,7 @@ pub struct Snapshot {
 pub(crate) struct Inner {
     pub(crate) identity: Identity,
     pub(crate) memory: Arc<Memory>,
+    pub(crate) tally: Arc<Tally>,
     pub(crate) view: Arc<View>,
     pub(crate) sequence: u64,
     /// `None` if nobody writes in this process.
@@ -97,7 +99,10 @@ impl Snapshot {
         let key = key.as_ref();
         check_keyspace(self.keyspaces(), keyspace)?;
         keyspace.shape.check(key)?;
-        self.inner.view.get(keyspace.id, key, self.inner.sequence, &mut ())
+        let mut steps = Steps::default();
+        let value = self.inner.view.get(keyspace.id, key, self.inner.sequence, &mut steps)?;
+        self.inner.tally.add(&steps, value.is_some());
+        Ok(value)
     }
 
     /// Looks a key up as [`Snapshot::get`] does, and counts what is done. The lookup ends after a step, so that the steps before it can be
@@ -116,6 +121,9 @@ impl Snapshot {
         keyspace.shape.check(key)?;
         let mut watch = Watch { steps: Steps::default(), until };
         let value = self.inner.view.get(keyspace.id, key, self.inner.sequence, &mut watch)?;
+        if until == Step::Value {
+            self.inner.tally.add(&watch.steps, value.is_some());
+        }
         Ok((value, watch.steps))
     }
 

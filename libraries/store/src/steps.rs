@@ -1,7 +1,7 @@
-//! What a lookup does, step by step: counted for those who want to know, and nothing else.
+//! What a lookup does, step by step: counted for the [tally](crate::tally) of the store, and for those who watch one lookup.
 //!
 //! A lookup asks memtables, filters, the index of a run and one of its blocks. There is one way through the code; a
-//! [`Witness`] counts its steps, and may end it after one, so that each can be timed. Without a witness it costs nothing.
+//! [`Witness`] counts its steps, and may end it after one, so that each can be timed.
 
 use crate::model::Probes;
 
@@ -34,6 +34,8 @@ pub struct Steps {
     pub comparisons: u64,
     /// How many pages of files were read, those of an index left out: it is held in memory.
     pub pages: u64,
+    /// 1 if a memtable had the key, so that no run was asked; else 0.
+    pub answered_in_memory: u64,
 }
 
 /// Watches a lookup.
@@ -45,12 +47,40 @@ pub(crate) trait Witness: Probes {
 
     fn asked_memtable(&mut self) {}
 
+    fn answered_in_memory(&mut self) {}
+
     fn asked_filter(&mut self, _is_denied: bool) {}
 
     fn read_pages(&mut self, _: usize) {}
 }
 
 impl Witness for () {}
+
+impl Probes for Steps {
+    fn add(&mut self, count: u64) {
+        self.comparisons += count;
+    }
+}
+
+/// Counts, and lets a lookup go on to its end.
+impl Witness for Steps {
+    fn asked_memtable(&mut self) {
+        self.memtables += 1;
+    }
+
+    fn answered_in_memory(&mut self) {
+        self.answered_in_memory = 1;
+    }
+
+    fn asked_filter(&mut self, is_denied: bool) {
+        self.filters += 1;
+        self.denied += u64::from(is_denied);
+    }
+
+    fn read_pages(&mut self, count: usize) {
+        self.pages += count as u64;
+    }
+}
 
 /// Counts, and ends a lookup after a step.
 pub(crate) struct Watch {
@@ -60,7 +90,7 @@ pub(crate) struct Watch {
 
 impl Probes for Watch {
     fn add(&mut self, count: u64) {
-        self.steps.comparisons += count;
+        self.steps.add(count);
     }
 }
 
@@ -70,15 +100,18 @@ impl Witness for Watch {
     }
 
     fn asked_memtable(&mut self) {
-        self.steps.memtables += 1;
+        self.steps.asked_memtable();
+    }
+
+    fn answered_in_memory(&mut self) {
+        self.steps.answered_in_memory();
     }
 
     fn asked_filter(&mut self, is_denied: bool) {
-        self.steps.filters += 1;
-        self.steps.denied += u64::from(is_denied);
+        self.steps.asked_filter(is_denied);
     }
 
     fn read_pages(&mut self, count: usize) {
-        self.steps.pages += count as u64;
+        self.steps.read_pages(count);
     }
 }

@@ -12,6 +12,7 @@ use crate::options::{Maintenance, Options};
 use crate::pack::Compression;
 use crate::shape::KeyShape;
 use crate::snapshot::{Inner, Snapshot};
+use crate::tally::{Lookups, Tally};
 use crate::value::Value;
 use journal::{Directory, Disk, Durability, FolderLock, Warning};
 use std::collections::BTreeMap;
@@ -240,6 +241,11 @@ impl Store {
         self.engine.compact()
     }
 
+    /// The lookups since this store was opened; [`Stats::lookups`](crate::Stats::lookups) has those before as well.
+    pub fn lookups(&self) -> Lookups {
+        self.engine.tally.since_opening()
+    }
+
     /// Writes everything as runs, so that opening is quick, and ends.
     ///
     /// # Errors
@@ -256,6 +262,7 @@ impl Drop for Store {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
+        self.engine.tally.write(&*self.engine.disk);
     }
 }
 
@@ -297,8 +304,8 @@ fn read_only(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<Snapshot, Open
         memtable.apply(sequence, batch, &none);
         Ok(())
     })?;
-    let keyspaces = Arc::new(named(manifest));
+    let (keyspaces, tally) = (Arc::new(named(manifest)), Arc::new(Tally::read(&**disk)?));
     let view = View { keyspaces, active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
-    let inner = Inner { identity: manifest.identity, memory, view: Arc::new(view), sequence, _registered: None };
+    let inner = Inner { identity: manifest.identity, memory, tally, view: Arc::new(view), sequence, _registered: None };
     Ok(Snapshot { inner: Arc::new(inner) })
 }

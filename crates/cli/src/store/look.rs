@@ -8,7 +8,7 @@ use crate::render;
 use std::ops::Bound;
 use std::path::Path;
 use store::{
-    Compression, Damage, Keyspace, KeyspaceStats, Kind, OpenError, ReadError, RunStats, Snapshot, Step, Steps, Store,
+    Compression, Damage, Keyspace, KeyspaceStats, Kind, Lookups, OpenError, ReadError, RunStats, Snapshot, Step, Steps, Store,
 };
 
 /// How many places of damage are listed.
@@ -135,10 +135,28 @@ pub(super) fn stats(path: &Path) -> Ended {
         bytes(stats.memory.memtables),
         bytes(stats.memory.indexes)
     ))?;
+    match &stats.lookups {
+        Some(lookups) => lookup_stats(&mut out, lookups)?,
+        None => out.line("lookups        not known: the file COUNTERS is damaged, and counting begins again")?,
+    }
     for keyspace in &stats.keyspaces {
         keyspace_stats(&mut out, keyspace)?;
     }
     out.end()
+}
+
+/// How lookups ended, since the store was made.
+fn lookup_stats(out: &mut Out, lookups: &Lookups) -> Result<(), End> {
+    let each = |count: u64| if lookups.all() == 0 { 0.0 } else { count as f64 / lookups.all() as f64 };
+    let lines = [
+        ("lookups", lookups.all().to_string()),
+        ("hits", format!("{}, {} of them in memory", lookups.hits, lookups.hits_in_memory)),
+        ("misses", lookups.misses.to_string()),
+        ("filters asked", format!("{}, {} said no", lookups.filters, lookups.denied)),
+        ("comparisons", format!("{} of indexes, {:.2} a lookup", lookups.comparisons, each(lookups.comparisons))),
+        ("pages read", format!("{}, {:.2} a lookup", lookups.pages, each(lookups.pages))),
+    ];
+    lines.iter().try_for_each(|(name, value)| out.line(&format!("{name:<13}  {value}")))
 }
 
 fn bytes(count: u64) -> String {

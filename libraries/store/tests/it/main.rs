@@ -6,7 +6,7 @@
 //! 3. [`damage`] flips every byte; [`fixture`] reads what each version wrote;
 //!    [`fuzzed`] changes files and puts their checksums right.
 //! 4. [`threads`] has many at work, [`folder`] is on real files, and [`processes`] has several read what one writes.
-//! 5. [`budget`] counts what a lookup touches and what is held in memory; [`owner`] leaves the log to somebody else.
+//! 5. [`budget`] counts what a lookup touches and what is held in memory, and [`lookups`] what all of them did; [`owner`] leaves the log to somebody else.
 //!
 //! [`history`] makes batches and reads everything back.
 #![forbid(unsafe_code)]
@@ -19,6 +19,7 @@ mod folder;
 mod fuzzed;
 mod history;
 mod kill;
+mod lookups;
 mod model;
 mod owner;
 mod peer;
