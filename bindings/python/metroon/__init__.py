@@ -16,15 +16,18 @@ from ._errors import (
     ParseError,
     ReplayError,
     RowError,
+    StoreError,
     TapeError,
     WorldError,
 )
 from ._functions import function
 from ._notebook import load_ipython_extension
+from ._store import Batch, Store, StoreSnapshot
 from ._tapes import Replayed, record, replay
 
 __all__ = [
     "Atom",
+    "Batch",
     "Cassette",
     "CassetteError",
     "Change",
@@ -49,6 +52,9 @@ __all__ = [
     "Replayed",
     "RowError",
     "Rows",
+    "Store",
+    "StoreError",
+    "StoreSnapshot",
     "Subscription",
     "Symbol",
     "TapeError",

@@ -17,6 +17,7 @@ __all__ = [
     "ParseError",
     "ReplayError",
     "RowError",
+    "StoreError",
     "TapeError",
     "WorldError",
 ]
@@ -108,6 +109,10 @@ class TapeError(MettaError):
 
 class ReplayError(TapeError):
     """A replay is not the run that was recorded."""
+
+
+class StoreError(MettaError):
+    """A store of keys and values cannot be opened, read or written, or is closed."""
 
 
 class CassetteError(MettaError):

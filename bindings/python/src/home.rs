@@ -30,6 +30,16 @@ impl<T> OfProcess<T> {
         self.held.as_ref().filter(|_| self.home.is_here())
     }
 
+    /// What is held, to be changed; `None` in a fork of the process.
+    pub(crate) fn here_mut(&mut self) -> Option<&mut T> {
+        if self.home.is_here() { self.held.as_mut() } else { None }
+    }
+
+    /// Whether the process is the one that made it.
+    pub(crate) fn is_at_home(&self) -> bool {
+        self.home.is_here()
+    }
+
     /// Takes what is held out; `None` for a fork of the process.
     pub(crate) fn take(&mut self) -> Option<T> {
         if self.home.is_here() { self.held.take() } else { None }

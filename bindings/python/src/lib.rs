@@ -5,7 +5,7 @@
 //!    meanwhile, so that Ctrl-C cancels what the engine does.
 //! 3. Functions of Python (`functions`) are called on the thread of the engine. What they ask of that engine is done inside the form
 //!    that calls them.
-//! 4. `knowledge_base` and `tapes` are what `metroon` offers, `runner` and `spaces` what `metroon.hyperon` stands on.
+//! 4. `knowledge_base`, `tapes` and `store` are what `metroon` offers, `runner` and `spaces` what `metroon.hyperon` stands on.
 //!
 //! No lock of the engine is held while Python runs, and no call that may wait for the engine holds the interpreter lock.
 #![forbid(unsafe_code)]
@@ -26,6 +26,7 @@ mod progress;
 mod rows;
 mod runner;
 mod spaces;
+mod store;
 mod table;
 mod tapes;
 mod values;
@@ -54,6 +55,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<runner::Runner>()?;
     module.add_class::<spaces::Space>()?;
     module.add_class::<classes::Bindings>()?;
+    module.add_class::<store::Store>()?;
+    module.add_class::<store::StoreSnapshot>()?;
+    module.add_class::<store::StoreRange>()?;
+    module.add_function(wrap_pyfunction!(store::atom_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(store::atom_of_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(matching::equivalent, module)?)?;
     module.add_function(wrap_pyfunction!(runner::opaque, module)?)?;
     module.add_function(wrap_pyfunction!(runner::matching, module)?)?;
