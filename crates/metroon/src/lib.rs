@@ -64,6 +64,7 @@ mod package;
 mod permissions;
 mod program;
 mod recall;
+mod system_stores;
 mod system_world;
 pub mod tape;
 mod view;

@@ -8,12 +8,13 @@
 //! 4. Places are compared after every symbolic link and every `..` has been followed; a file that is to be made lies where its
 //!    folder does. What is opened then is the place that was compared, and no link on the way to it is followed. So neither a
 //!    link in a permitted folder nor a path through `..` leads out of it, and no program that exchanges links meanwhile can lead it out.
+//!    A store is a folder of many files: its place is compared before it is opened and after, and what it consists of is opened by that place.
 //! 5. A refusal is [`WorldError::NotPermitted`], which says what would permit it. Whether there is such a file is not said.
 //!
 //! A recorded run writes refusals to its tape like any other answer, so its replay refuses the same.
 
 use crate::file_place::FilePlace;
-use metta::{FileId, MemoryWorld, OpenMode, World, WorldError};
+use metta::{FileId, MemoryWorld, OpenMode, StoreAnswer, StoreRequest, World, WorldError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -170,6 +171,27 @@ impl<W: OpensPlaces> PermittedWorld<W> {
     }
 }
 
+impl<W: OpensPlaces> PermittedWorld<W> {
+    /// Opens a store at a permitted place, or refuses to. The place is looked up again afterwards, in case that somebody has exchanged links on the
+    /// way to it meanwhile.
+    fn open_store(&mut self, path: &str, for_writing: bool) -> Result<StoreAnswer, WorldError> {
+        let mode = OpenMode { read: true, write: for_writing, create: for_writing, ..OpenMode::default() };
+        let answer = self.asked(path, Places::Files(mode), |world, place| {
+            let unnamed = || WorldError::StoreFailed { store: path.to_owned(), reason: "its path is not UTF-8".to_owned() };
+            let name = place.path().to_str().ok_or_else(unnamed)?;
+            let answer = world.ask_store(&StoreRequest::Open { path: name.to_owned(), for_writing })?;
+            if FilePlace::of(place.path()).is_ok_and(|now| now.path() == place.path()) {
+                return Ok(Some(answer));
+            }
+            if let StoreAnswer::Opened(store) = answer {
+                world.ask_store(&StoreRequest::Close { store })?;
+            }
+            Ok(None)
+        });
+        answer
+    }
+}
+
 impl Permissions {
     fn permit(&self, place: &FilePlace, places: Places) -> bool {
         let Some(named) = &self.named else { return true };
@@ -278,6 +300,15 @@ impl<W: OpensPlaces> World for PermittedWorld<W> {
 
     fn file_size(&mut self, file: FileId) -> Result<u64, WorldError> {
         self.inner.file_size(file)
+    }
+
+    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
+        match request {
+            StoreRequest::Open { path, for_writing } if self.permissions.named.is_some() => {
+                self.open_store(path, *for_writing)
+            }
+            _ => self.inner.ask_store(request),
+        }
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {

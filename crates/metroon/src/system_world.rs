@@ -2,7 +2,8 @@
 
 use crate::file_place::{self, FilePlace};
 use crate::permissions::OpensPlaces;
-use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
+use crate::system_stores::SystemStores;
+use metta::{FileId, OpenMode, READ_BYTES_MAX, StoreAnswer, StoreRequest, World, WorldError, clean_path};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -18,6 +19,7 @@ pub type Printer = Box<dyn FnMut(&str) -> Result<(), WorldError> + Send>;
 pub struct SystemWorld {
     open: BTreeMap<FileId, OpenFile>,
     opened: u64,
+    stores: SystemStores,
     source_bytes_max: Option<u64>,
     printer: Option<Printer>,
     /// Whether commits have no times.
@@ -196,6 +198,10 @@ impl World for SystemWorld {
         let open = self.open_mut(file)?;
         let size = open.file.metadata().map(|found| found.len());
         size.map_err(|error| unreadable(open.path.clone(), error.to_string()))
+    }
+
+    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
+        self.stores.ask(request)
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {

@@ -45,6 +45,7 @@ mod run;
 mod session;
 mod settings;
 mod stated;
+mod stores;
 pub mod stdlib;
 pub mod syntax;
 mod tables;
@@ -100,4 +101,5 @@ pub use session::{
 };
 pub use space::LiveDatalogStatistics as LiveRulesStatistics;
 pub use tokenizer::{Tokenizer, WordMaker};
+pub use stores::{STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRequest};
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

@@ -2,6 +2,7 @@
 //! every run, and an output that is kept.
 
 use crate::random::mixed;
+use crate::stores::{MemoryStores, StoreAnswer, StoreRequest};
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -69,6 +70,7 @@ pub struct MemoryWorld {
     environment: BTreeMap<String, String>,
     open: BTreeMap<FileId, OpenFile>,
     opened: u64,
+    stores: MemoryStores,
 }
 
 impl Default for MemoryWorld {
@@ -85,6 +87,7 @@ impl Default for MemoryWorld {
             environment: BTreeMap::new(),
             open: BTreeMap::new(),
             opened: 0,
+            stores: MemoryStores::default(),
         }
     }
 }
@@ -275,6 +278,10 @@ impl World for MemoryWorld {
         let output = self.output.clone();
         let path = &self.open_mut(file)?.path;
         Ok(output.outside().files.get(path).map_or(0, Vec::len) as u64)
+    }
+
+    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
+        self.stores.ask(request)
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {

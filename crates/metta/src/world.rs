@@ -5,6 +5,7 @@
 //! [`WorldError`]. A world that records writes them down; one that replays reads them back.
 
 use crate::host_call::{HostCall, RecordedAnswer};
+use crate::stores::{StoreAnswer, StoreRequest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -133,6 +134,18 @@ pub trait World {
     /// When it cannot be recorded.
     fn note_answer(&mut self, _call: &HostCall<'_>, _answer: &RecordedAnswer) -> Result<(), WorldError> {
         Ok(())
+    }
+
+    /// Asks a store of keys and values something, or to change.
+    ///
+    /// # Errors
+    /// When the store is not open or cannot do it, or this world has no stores.
+    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
+        let store = match request {
+            StoreRequest::Open { path, .. } => path.clone(),
+            _ => "a store".to_owned(),
+        };
+        Err(WorldError::StoreFailed { store, reason: "nothing is to be had here outside the program".to_owned() })
     }
 
     /// Closes a file; its id means nothing from then on.
@@ -282,6 +295,13 @@ pub enum WorldError {
         /// What would permit it, as `--allow` takes it.
         permission: String,
     },
+    /// A store of keys and values cannot do what it is asked.
+    StoreFailed {
+        /// Its path, or its number.
+        store: String,
+        /// Why not.
+        reason: String,
+    },
 }
 
 impl WorldError {
@@ -316,6 +336,7 @@ impl fmt::Display for WorldError {
             Self::ReadTooLarge { bytes } => {
                 write!(formatter, "one read of {bytes} bytes, more than {READ_BYTES_MAX}; read in parts")
             }
+            Self::StoreFailed { store, reason } => write!(formatter, "{store}: {reason}"),
             Self::NotPermitted { asked, permission } => {
                 write!(formatter, "{asked} is not permitted to this program; --allow {permission} permits it")
             }

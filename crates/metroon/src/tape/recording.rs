@@ -2,8 +2,9 @@
 
 use super::secrets::Tails;
 use super::{Request, Tape, TapeError};
-use metta::{FileId, HostCall, OpenMode, RecordedAnswer, World, WorldError};
+use metta::{FileId, HostCall, OpenMode, RecordedAnswer, StoreAnswer, StoreRequest, World, WorldError};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -74,6 +75,11 @@ impl RecordingWorld {
             }
             _ => self.write(|tape| tape.check(place, bytes)),
         }
+    }
+
+    /// That none of these has a secret in it.
+    fn check_all(&mut self, place: &str, contents: &[&[u8]]) -> Result<(), WorldError> {
+        self.write(|tape| contents.iter().try_for_each(|bytes| tape.check(|| place.to_owned(), bytes)))
     }
 
     fn write(&mut self, write: impl FnOnce(&mut Tape) -> Result<(), TapeError>) -> Result<(), WorldError> {
@@ -183,6 +189,15 @@ impl World for RecordingWorld {
     fn file_size(&mut self, file: FileId) -> Result<u64, WorldError> {
         let answer = self.inner.file_size(file);
         self.note(&Request::FileSize(file), answer)
+    }
+
+    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
+        self.check_all("what the program writes to a store", &request.contents())?;
+        let answer = self.inner.ask_store(request);
+        if let Ok(answer) = &answer {
+            self.check_all("what the program reads from a store", &answer.contents())?;
+        }
+        self.note(&Request::Store(Cow::Borrowed(request)), answer)
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {

@@ -2,8 +2,9 @@
 
 use super::{Request, TapeCommit, TapeError, TapeFrame, TapeHalted, TapeReader, whole};
 use crate::commit_journal::record::RecordError;
-use metta::{FileId, HostCall, LimitReached, OpenMode, RecordedAnswer, World, WorldError};
+use metta::{FileId, HostCall, LimitReached, OpenMode, RecordedAnswer, StoreAnswer, StoreRequest, World, WorldError};
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -362,6 +363,10 @@ impl World for ReplayingWorld {
 
     fn file_size(&mut self, file: FileId) -> Result<u64, WorldError> {
         self.ask(&Request::FileSize(file))
+    }
+
+    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
+        self.ask(&Request::Store(Cow::Borrowed(request)))
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {

@@ -10,6 +10,7 @@
 //! | `reasons` | why a call has a result, and what a missing one lacks |
 //! | `live-queries` | queries with names that follow each commit |
 //! | `concurrency` | independent goals in a fixed order |
+//! | `store` | keys and values on the disk, in the order of keys |
 //! | `valid-time` | facts that hold from a time on, up to another |
 //!
 //! 1. Each lists its functions, the words that stand for values, and a source of rules, types and documentation.
@@ -34,6 +35,7 @@ mod random;
 mod reasons;
 mod regex;
 mod sets;
+mod store;
 mod strings;
 mod system;
 mod tuples;
@@ -66,7 +68,7 @@ pub(crate) struct Bundle {
 }
 
 /// All of them.
-pub(crate) const BUNDLES: [&Bundle; 17] = [
+pub(crate) const BUNDLES: [&Bundle; 18] = [
     &catalog::MODULE,
     &random::MODULE,
     &json::MODULE,
@@ -84,6 +86,7 @@ pub(crate) const BUNDLES: [&Bundle; 17] = [
     &reasons::MODULE,
     &concurrency::MODULE,
     &valid_time::MODULE,
+    &store::MODULE,
 ];
 
 /// The modules that come with Hyperon and not yet with Metroon.

@@ -7,6 +7,7 @@ use crate::bundled::BUNDLES;
 use crate::effects::Effects;
 use crate::operation::{Operation, Outcome};
 use crate::session::Session;
+use crate::stores::{StoreAnswer, StoreRequest};
 use crate::types::{function_parts, is_function};
 use crate::world::{FileId, OpenMode, World, WorldError};
 use crate::{MemoryWorld, names};
@@ -89,6 +90,11 @@ impl World for Watched {
         self.note(Effects::ASKS).file_size(file)
     }
 
+    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
+        let effects = if request.is_outward() { Effects::ASKS.and(Effects::TELLS) } else { Effects::ASKS };
+        self.note(effects).ask_store(request)
+    }
+
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {
         self.note(Effects::ASKS).close_file(file)
     }
@@ -111,9 +117,9 @@ const CONTENTS: [&str; 2] = [
 ];
 
 /// What an operation is called with.
-const ARGUMENTS: &str = "!(superpose (&self &s &c &rng &seeded &file 0 1 2.5 -3 \"r\" \"rw\" \"a {}\" \"{}\" \"file\" True False \
+const ARGUMENTS: &str = "!(superpose (&self &s &c &rng &seeded &file &store 0 1 2.5 -3 \"r\" \"rw\" \"a {}\" \"{}\" \"file\" True False \
      a $x $y () (1 2 3) (f $x) (\"b\" \"a\") (a $x) ((a 1)) ((f a) (f z)) (: a A) Number (-> Number Number) type-check semantics auto bundled \
-     (@param (@type A) (@desc \"d\"))))";
+     (@param (@type A) (@desc \"d\")) ((put 1 2) (delete a)) ((from 1) backward)))";
 
 impl Bench {
     fn new(contents: &str) -> Self {
@@ -121,7 +127,7 @@ impl Bench {
         let world = MemoryWorld::default().with_source("file", "some text").with_source("r", "some more");
         let mut session = Session::new(Box::new(Watched { world, seen: seen.clone() }));
         let imports: String = BUNDLES.iter().map(|bundle| format!("!(import! &self {})", bundle.name)).collect();
-        let more = "!(bind! &file (file-open! \"file\" \"rwc\")) !(bind! &seeded (new-random-generator 1))";
+        let more = "!(bind! &file (file-open! \"file\" \"rwc\")) !(bind! &seeded (new-random-generator 1)) !(bind! &store (store-open! \"s\"))";
         let mut arguments = Vec::new();
         for text in [imports.as_str(), contents, more, ARGUMENTS] {
             arguments.clear();

@@ -1,0 +1,158 @@
+//! The stores that a program has open, on the disk: the keyspace `main` of each.
+
+use metta::{STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRequest, WorldError};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::ops::Bound;
+use store::{Batch, Durability, KeyShape, Keyspace, OpenError, Options, ReadError, Snapshot, Store};
+
+const KEYSPACE: &str = "main";
+
+/// What one process's program has open.
+#[derive(Default)]
+pub(crate) struct SystemStores {
+    open: BTreeMap<StoreId, Opened>,
+    opened: u64,
+}
+
+struct Opened {
+    path: String,
+    kind: Kind,
+    keyspace: Keyspace,
+}
+
+enum Kind {
+    Writing(Store),
+    Fixed(Snapshot),
+}
+
+impl Opened {
+    fn failed(&self, error: &dyn Display) -> WorldError {
+        failed(&self.path, error)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        match &self.kind {
+            Kind::Writing(store) => store.snapshot(),
+            Kind::Fixed(snapshot) => snapshot.clone(),
+        }
+    }
+}
+
+fn failed(path: &str, error: &dyn Display) -> WorldError {
+    WorldError::StoreFailed { store: path.to_owned(), reason: error.to_string() }
+}
+
+impl SystemStores {
+    /// Does what is asked.
+    pub(crate) fn ask(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
+        match request {
+            StoreRequest::Open { path, for_writing } => self.open_store(path, *for_writing),
+            StoreRequest::Get { store, key } => self.get(*store, key),
+            StoreRequest::Commit { store, changes } => self.commit(*store, changes),
+            StoreRequest::Range { store, from, to, is_backward, most } => {
+                let bounds = (from.as_deref(), to.as_deref());
+                self.range(*store, bounds, *is_backward, *most)
+            }
+            StoreRequest::Snapshot { store } => {
+                let open = self.at(*store)?;
+                let (path, keyspace, kind) = (open.path.clone(), open.keyspace, Kind::Fixed(open.snapshot()));
+                self.keep(Opened { path, kind, keyspace })
+            }
+            StoreRequest::Close { store } => self.close(*store),
+            _ => Err(failed("a store", &"this version of the engine does not know what is asked of it")),
+        }
+    }
+
+    fn at(&self, store: StoreId) -> Result<&Opened, WorldError> {
+        self.open.get(&store).ok_or_else(|| WorldError::store_not_open(store))
+    }
+
+    fn keep(&mut self, opened: Opened) -> Result<StoreAnswer, WorldError> {
+        self.opened += 1;
+        let id = StoreId(self.opened);
+        self.open.insert(id, opened);
+        Ok(StoreAnswer::Opened(id))
+    }
+
+    fn open_store(&mut self, path: &str, for_writing: bool) -> Result<StoreAnswer, WorldError> {
+        if self.open.len() >= STORES_OPEN_MAX {
+            return Err(WorldError::too_many_stores(path));
+        }
+        let not_opened = |error: OpenError| failed(path, &error);
+        let (kind, keyspace) = if for_writing {
+            let store = match Store::open(path, Options::default()) {
+                Err(OpenError::Absent) => Store::create(path, Options::default()),
+                opened => opened,
+            };
+            let store = store.map_err(not_opened)?;
+            let keyspace = store.keyspace(KEYSPACE, KeyShape::Bytes).map_err(|error| failed(path, &error))?;
+            (Kind::Writing(store), keyspace)
+        } else {
+            let snapshot = Store::open_read_only(path).map_err(not_opened)?;
+            let keyspace = snapshot.keyspace(KEYSPACE).filter(|found| found.shape() == KeyShape::Bytes);
+            let missing = || failed(path, &"it has no keyspace main with keys of any bytes");
+            (Kind::Fixed(snapshot), keyspace.ok_or_else(missing)?)
+        };
+        self.keep(Opened { path: path.to_owned(), kind, keyspace })
+    }
+
+    fn get(&self, store: StoreId, key: &[u8]) -> Result<StoreAnswer, WorldError> {
+        let open = self.at(store)?;
+        let found = match &open.kind {
+            Kind::Writing(store) => store.get(open.keyspace, key),
+            Kind::Fixed(snapshot) => snapshot.get(open.keyspace, key),
+        };
+        let found = found.map_err(|error| open.failed(&error))?;
+        Ok(StoreAnswer::Value(found.map(|value| value.to_vec())))
+    }
+
+    fn commit(&self, store: StoreId, changes: &[StoreChange]) -> Result<StoreAnswer, WorldError> {
+        let open = self.at(store)?;
+        let Kind::Writing(writing) = &open.kind else { return Err(WorldError::store_is_fixed(store)) };
+        let mut batch = Batch::new();
+        for (key, value) in changes {
+            match value {
+                Some(value) => batch.put(open.keyspace, key, value),
+                None => batch.delete(open.keyspace, key),
+            }
+        }
+        writing.commit(&batch, Durability::Fsync).map_err(|error| open.failed(&error))?;
+        Ok(StoreAnswer::Done)
+    }
+
+    fn range(
+        &self,
+        store: StoreId,
+        (first, end): (Option<&[u8]>, Option<&[u8]>),
+        is_backward: bool,
+        most: u64,
+    ) -> Result<StoreAnswer, WorldError> {
+        let open = self.at(store)?;
+        if matches!((first, end), (Some(first), Some(end)) if first >= end) {
+            return Ok(StoreAnswer::Entries(Vec::new()));
+        }
+        let bounds = (first.map_or(Bound::Unbounded, Bound::Included), end.map_or(Bound::Unbounded, Bound::Excluded));
+        let not_read = |error: ReadError| open.failed(&error);
+        let mut range = open.snapshot().range::<&[u8]>(open.keyspace, bounds).map_err(not_read)?;
+        let (mut entries, mut bytes) = (Vec::new(), 0);
+        while (entries.len() as u64) < most {
+            let entry = if is_backward { range.next_back() } else { range.next() };
+            let Some((key, value)) = entry.map_err(not_read)? else { break };
+            bytes += key.len() + value.len();
+            if bytes > STORE_RANGE_BYTES_MAX {
+                return Err(WorldError::range_too_long(store));
+            }
+            entries.push((key.to_vec(), value.to_vec()));
+        }
+        Ok(StoreAnswer::Entries(entries))
+    }
+
+    fn close(&mut self, store: StoreId) -> Result<StoreAnswer, WorldError> {
+        let Opened { path, kind, .. } = self.open.remove(&store).ok_or_else(|| WorldError::store_not_open(store))?;
+        if let Kind::Writing(store) = kind {
+            store.close().map_err(|error| failed(&path, &error))?;
+        }
+        Ok(StoreAnswer::Done)
+    }
+}
