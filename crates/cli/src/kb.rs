@@ -70,6 +70,8 @@ enum Verb {
     /// Write a checkpoint, so that the knowledge base opens at once
     #[command(after_help = ABOUT_COMPACT)]
     Compact(CompactArguments),
+    /// Make an index of the history, by which `why` of one atom reads no journal
+    Index(crate::kb_past::IndexArguments),
     /// Make a copy, also while another process writes
     #[command(after_help = ABOUT_BACKUP)]
     Backup(BackupArguments),
@@ -292,6 +294,7 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
         Verb::Dump(arguments) => at(&arguments.directory, None),
         Verb::Verify(arguments) => verify(&arguments.directory),
         Verb::Compact(arguments) => compact(arguments),
+        Verb::Index(arguments) => crate::kb_past::index(arguments),
         Verb::Backup(arguments) => backup(arguments),
         Verb::Salvage(arguments) => salvage(arguments),
     };

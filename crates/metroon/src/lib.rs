@@ -152,7 +152,9 @@ pub mod why {
 pub mod world {
     pub use crate::permissions::OpensPlaces;
     pub use crate::system_world::Printer;
-    pub use metta::{FileId, MemoryOutput, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
+    pub use metta::{
+        FileId, MemoryOutput, OpenMode, READ_BYTES_MAX, StoreAnswer, StoreChange, StoreId, StoreRequest, World, WorldError, clean_path,
+    };
 }
 
 /// The programs on the page about embedding.

@@ -69,6 +69,9 @@ impl SystemStores {
     }
 
     fn keep(&mut self, opened: Opened) -> Result<StoreAnswer, WorldError> {
+        if self.open.len() >= STORES_OPEN_MAX {
+            return Err(WorldError::too_many_stores(&opened.path));
+        }
         self.opened += 1;
         let id = StoreId(self.opened);
         self.open.insert(id, opened);
@@ -76,9 +79,6 @@ impl SystemStores {
     }
 
     fn open_store(&mut self, path: &str, for_writing: bool) -> Result<StoreAnswer, WorldError> {
-        if self.open.len() >= STORES_OPEN_MAX {
-            return Err(WorldError::too_many_stores(path));
-        }
         let not_opened = |error: OpenError| failed(path, &error);
         let (kind, keyspace) = if for_writing {
             let store = match Store::open(path, Options::default()) {

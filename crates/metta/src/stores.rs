@@ -175,10 +175,11 @@ impl MemoryStores {
             StoreRequest::Commit { store, changes } => self.commit(*store, changes),
             StoreRequest::Range { store, from, to, is_backward, most } => {
                 let bounds = (bound(from, Bound::Included), bound(to, Bound::Excluded));
+                let entries = self.entries(*store)?;
                 if matches!((from, to), (Some(from), Some(to)) if from >= to) {
                     return Ok(StoreAnswer::Entries(Vec::new()));
                 }
-                let found = self.entries(*store)?.range::<Vec<u8>, _>(bounds);
+                let found = entries.range::<Vec<u8>, _>(bounds);
                 let owned = |(key, value): (&Vec<u8>, &Vec<u8>)| (key.clone(), value.clone());
                 let most = usize::try_from(*most).unwrap_or(usize::MAX);
                 let taken: Vec<_> = match is_backward {

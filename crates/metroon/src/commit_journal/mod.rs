@@ -82,6 +82,10 @@ pub struct CommitJournal {
     history_bytes_max: Option<u64>,
     /// How long its segments are: a copy of what was trimmed ends its segments with the same frames.
     segment_bytes: u64,
+    /// How often old commits were given up since it was opened.
+    trims: Cell<u64>,
+    /// Where it lies, if it lies in a directory.
+    home: Option<PathBuf>,
     /// Held as long as the base is open for writing.
     _lock: Option<FolderLock>,
 }
@@ -118,6 +122,7 @@ impl CommitJournal {
             ));
         }
         base._lock = Some(lock);
+        base.home = Some(path.to_owned());
         Ok(base)
     }
 
@@ -155,7 +160,8 @@ impl CommitJournal {
     pub(crate) fn read_journal(path: &Path) -> Result<Self, KnowledgeBaseError> {
         let journal = directory::journal_of(path);
         let disk = Directory::open(&journal).map_err(|error| KnowledgeBaseError::Io { path: journal, error })?;
-        Ok(Self::read_on_disk(Arc::new(disk), &absolute(path)?))
+        let home = Some(path.to_owned());
+        Ok(Self { home, ..Self::read_on_disk(Arc::new(disk), &absolute(path)?) })
     }
 
     /// A base for reading whose journal lies on a disk.
@@ -176,8 +182,25 @@ impl CommitJournal {
             durability: Durability::Fsync,
             history_bytes_max: None,
             segment_bytes: SEGMENT_BYTES,
+            trims: Cell::new(0),
+            home: None,
             _lock: None,
         }
+    }
+
+    /// How often old commits were given up since it was opened: as long as that is so, the first commit that is kept is the same.
+    pub(crate) fn trims(&self) -> u64 {
+        self.trims.get()
+    }
+
+    /// Old commits are given up.
+    pub(crate) fn note_trimmed(&self) {
+        self.trims.set(self.trims.get() + 1);
+    }
+
+    /// The directory in which it lies, if it lies in one.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// Looks at no checkpoint, so that it is opened from its first commit: for those who compare.
@@ -389,6 +412,11 @@ pub(crate) struct Committed {
 impl Committed {
     pub(crate) fn damaged(&self, reason: impl fmt::Display) -> KnowledgeBaseError {
         KnowledgeBaseError::Damaged { place: self.place, reason: reason.to_string() }
+    }
+
+    /// Where its first frame begins.
+    pub(crate) fn begins_at(&self) -> Place {
+        self.first.unwrap_or(self.place)
     }
 
     /// Hands out the records in order.

@@ -107,6 +107,7 @@ impl CommitJournal {
         self.replace_start(&base, (&position, checks), &statements, &mut told)?;
         let journal = self.journal.as_ref().ok_or(KnowledgeBaseError::ReadOnly)?;
         let trimmed = journal.trim(position.place.segment);
+        self.note_trimmed();
         let trimmed = trimmed.map_err(|error| KnowledgeBaseError::Trim(Box::new(error)))?;
         for (_, name) in beginnings(&self.disk).iter().filter(|(other, _)| *other != epoch) {
             self.disk.remove(name).map_err(KnowledgeBaseError::NoCheckpoint)?;

@@ -9,11 +9,13 @@
 
 mod derived;
 mod difference;
+mod index;
 mod past;
 mod sources;
 mod written;
 
 pub use crate::commit_journal::{Beginning, Moment, MomentError};
+pub use index::IndexReport;
 pub(crate) use past::{KeptHistory, statements};
 pub use sources::SourceView;
 pub use written::{SourceWriter, Unwritten};
@@ -27,7 +29,7 @@ use journal::Disk;
 use metta::syntax::{self, Diagnostic};
 use metta::{Reason, Session, Tokenizer, WRITTEN_BYTES_MAX, read_atom};
 use past::Causes;
-use space::{Atom, ImageDamage, brief, catching_damage, written_bytes_least};
+use space::{Atom, ImageDamage, SharedSpace, brief, catching_damage, written_bytes_least};
 use std::path::Path;
 use std::sync::Arc;
 use written::source_text;
@@ -336,9 +338,32 @@ impl History {
     /// The journal cannot be read.
     pub fn why(&mut self, pattern: &Atom) -> Result<Origins, KnowledgeBaseError> {
         let space = self.session.top_space();
-        let mut found = past::origins(&self.base, self.session.program_mut(), &space, pattern, self.report.commits)?;
+        let mut found = match self.indexed(&space, pattern)? {
+            Some(origins) => origins,
+            None => past::origins(&self.base, self.session.program_mut(), &space, pattern, self.report.commits)?,
+        };
         found.reasons.iter_mut().for_each(|reason| reason.atom = space::named_as_in_source(&reason.atom));
         Ok(found)
+    }
+
+    /// What the index of the base says, if it has one that knows this very commit.
+    fn indexed(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Option<Origins>, KnowledgeBaseError> {
+        let Some(home) = self.base.home().filter(|_| pattern.is_ground()) else { return Ok(None) };
+        let (last, hash, start) = (self.report.commits, self.report.hash, self.report.first.saturating_sub(1));
+        let program = self.session.program_mut();
+        let answer = index::Indexed::read(home).and_then(|indexed| match indexed.filter(|found| found.is_of(last, hash, start)) {
+            Some(indexed) => indexed.origins(program, &past::serials_of(space), pattern, last).map(Some),
+            None => Ok(None),
+        });
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(index::IndexError::Base(error)) => Err(error),
+            Err(index::IndexError::Unusable(reason)) => {
+                let advice = "`metroon kb index DIR` makes it anew";
+                self.base.warn(format!("the index of the history cannot be used ({reason}), the journal was read: {advice}"));
+                Ok(None)
+            }
+        }
     }
 
     /// Hands out the commits from one number to another, in order, each followed by its changes if they are asked for.

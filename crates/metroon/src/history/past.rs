@@ -1,6 +1,7 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
 use super::Origins;
+use super::index::KeptIndex;
 use crate::commit_journal::ledger::SharedLedger;
 use crate::commit_journal::load::decode;
 use crate::commit_journal::record::{AtomRecord, CauseRecord, LIBRARY_SPACE, Record, TOP_SPACE, check_length};
@@ -39,12 +40,14 @@ pub(crate) struct KeptHistory {
     base: Rc<CommitJournal>,
     ledger: SharedLedger,
     images: Images,
+    index: KeptIndex,
 }
 
 impl KeptHistory {
     pub(crate) fn new(base: Rc<CommitJournal>, ledger: SharedLedger) -> Self {
         let images = Images::new(ledger.borrow().is_library_changed);
-        Self { base, ledger, images }
+        let index = KeptIndex::new(Rc::clone(&base));
+        Self { base, ledger, images, index }
     }
 }
 
@@ -68,7 +71,12 @@ impl History for KeptHistory {
         pattern: &Atom,
     ) -> Result<Vec<Reason>, RunRecordError> {
         let last = self.ledger.borrow().epoch;
-        let Origins { reasons, given_up } = origins(&self.base, program, space, pattern, last)?;
+        let spaces = serials_of(space);
+        let indexed = if pattern.is_ground() { self.index.origins(program, &spaces, pattern, last)? } else { None };
+        let Origins { reasons, given_up } = match indexed {
+            Some(origins) => origins,
+            None => origins(&self.base, program, space, pattern, last)?,
+        };
         if given_up > 0 {
             let first = self.base.first()?;
             return Err(KnowledgeBaseError::OriginGivenUp { copies: given_up, first }.into());
@@ -307,6 +315,11 @@ impl ImageBuilder {
     }
 }
 
+/// The spaces whose atoms a query of a space finds.
+pub(super) fn serials_of(space: &SharedSpace) -> Vec<u64> {
+    std::iter::once(space).chain(&space.imports()).map(SharedSpace::serial).collect()
+}
+
 /// Where the copies of atoms come from that a query of a space finds now, those of its imports among them, in the order
 /// of the commits.
 pub(super) fn origins(
@@ -316,8 +329,7 @@ pub(super) fn origins(
     pattern: &Atom,
     last: u64,
 ) -> Result<Origins, KnowledgeBaseError> {
-    let imports = space.imports();
-    let serials: Vec<u64> = std::iter::once(space).chain(&imports).map(SharedSpace::serial).collect();
+    let serials = serials_of(space);
     let wanted = Wanted::of(pattern);
     let mut found: Vec<(u64, Vec<u8>, Reason)> = Vec::new();
     let mut walk = Causes::default();
@@ -404,7 +416,7 @@ impl Wanted {
 }
 
 /// Whether a pattern matches an atom as a query of a space that holds it would.
-fn matches(program: &mut Program, pattern: &Atom, atom: &Atom) -> bool {
+pub(super) fn matches(program: &mut Program, pattern: &Atom, atom: &Atom) -> bool {
     let space = SharedSpace::new(u64::MAX, "one", Terms::shared());
     space.add(atom);
     !space.query(pattern, program.variables()).is_empty()
@@ -454,7 +466,7 @@ impl Causes {
                 (self.source, self.line, self.column) = (*source, *line, *column);
             }
             Record::SourceBegun { source, origin, .. } => {
-                (*origin).clone_into(self.origins.entry(*source).or_default());
+                self.name(*source, origin);
             }
             _ => {}
         }
@@ -465,6 +477,21 @@ impl Causes {
             self.take(&record);
             Ok(())
         })
+    }
+
+    /// What sources are called, by their numbers.
+    pub(super) fn name(&mut self, source: u32, origin: &str) {
+        origin.clone_into(self.origins.entry(source).or_default());
+    }
+
+    /// The source, line and column of the present cause.
+    pub(super) fn at(&self) -> [u32; 3] {
+        [self.source, self.line, self.column]
+    }
+
+    /// Goes on from the source, line and column of a cause.
+    pub(super) fn go_to(&mut self, [source, line, column]: [u32; 3]) {
+        (self.source, self.line, self.column) = (source, line, column);
     }
 
     /// What the source of the present cause is called, and the line and column of its form.

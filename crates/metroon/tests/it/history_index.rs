@@ -1,0 +1,186 @@
+//! What the index of a base's history answers is what the journal answers, whatever became of the index.
+
+use crate::history::{Writer, run, world};
+use generate::Dice;
+use journal::{Directory, Disk};
+use metroon::history::History;
+use metroon::storage::CommitJournal;
+use metroon::{Atom, Engine};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const HISTORIES: u64 = 6;
+const ROUNDS: usize = 6;
+const FORMS: usize = 12;
+
+/// A folder for one test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("metroon-index-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn engine(folder: &Path) -> Engine {
+    Engine::with_base(world(), CommitJournal::open(folder).expect("the base opens")).expect("the base loads")
+}
+
+/// The base as its journal alone says.
+fn by_journal(folder: &Path) -> History {
+    let disk: Arc<dyn Disk> = Arc::new(Directory::open(folder.join("journal")).expect("there is a journal"));
+    History::on_disk(&disk, folder.to_str().expect("it is UTF-8")).expect("it is sound")
+}
+
+/// Atoms without variables that a base has, had or never had.
+fn asked(history: &History, writer: &mut Writer) -> Vec<Atom> {
+    let mut atoms: Vec<Atom> = (0..=history.epoch()).step_by(3).flat_map(|epoch| history.atoms_at(epoch).expect("it reads")).collect();
+    atoms.extend((0..20).filter_map(|_| history.read(&writer.atom()).ok()));
+    // A space or a state of one program is another one to another program.
+    atoms.retain(|atom| atom.is_ground() && !["Space", "State"].iter().any(|one| atom.to_string().contains(one)));
+    atoms.sort_by_key(ToString::to_string);
+    atoms.dedup_by_key(|atom| atom.to_string());
+    atoms
+}
+
+/// Compares what is said of each atom: with the index in an engine, with the index of one who reads, and by the journal.
+fn compare(folder: &Path, writer: &mut Writer, context: &str) {
+    let mut journal = by_journal(folder);
+    let atoms = asked(&journal, writer);
+    let expected: Vec<String> =
+        atoms.iter().map(|atom| format!("{:?}", journal.why(atom).expect("it reads").reasons)).collect();
+    let mut engine = engine(folder);
+    for (atom, expected) in atoms.iter().zip(&expected) {
+        let found = engine.why(atom).expect("it is known");
+        assert_eq!(format!("{found:?}"), *expected, "{atom}, {context}");
+    }
+    engine.finish().expect("the base closes");
+    let mut reader = History::open(folder).expect("it is sound");
+    for (atom, expected) in atoms.iter().zip(&expected) {
+        let found = reader.why(atom).expect("it reads").reasons;
+        assert_eq!(format!("{found:?}"), *expected, "{atom}, read, {context}");
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir_all(to).expect("a folder can be made");
+    for entry in fs::read_dir(from).expect("it is there") {
+        let entry = entry.expect("it can be read");
+        fs::copy(entry.path(), to.join(entry.file_name())).expect("it can be copied");
+    }
+}
+
+/// Does something to an index that must change no answer.
+fn harm(dice: &mut Dice, index: &Path, old: &Path, foreign: &Path) -> &'static str {
+    match dice.below(6) {
+        0 => {
+            let files = fs::read_dir(index).expect("it is there").map(|entry| entry.expect("it reads").path());
+            let mut runs: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "run")).collect();
+            runs.sort();
+            let Some(run) = runs.get(dice.below(runs.len().max(1))) else { return "nothing to damage" };
+            let mut bytes = fs::read(run).expect("it is there");
+            let at = dice.below(bytes.len());
+            bytes[at] ^= 0x10;
+            fs::write(run, bytes).expect("it can be written");
+            "a byte is changed"
+        }
+        1 if old.exists() => {
+            copy(old, index);
+            "an old one is in its place"
+        }
+        2 if foreign.exists() => {
+            copy(foreign, index);
+            "one of another history is in its place"
+        }
+        3 => {
+            fs::write(index.join("MANIFEST"), "METROONS cut").expect("it can be written");
+            "its manifest is damaged"
+        }
+        4 => {
+            copy(index, old);
+            "nothing is done to it"
+        }
+        _ => "nothing is done to it",
+    }
+}
+
+#[test]
+fn the_index_answers_as_the_journal_does() {
+    let foreign = Folder::new("foreign");
+    for seed in 0..HISTORIES {
+        let (folder, old) = (Folder::new("base"), Folder::new("old"));
+        let (mut writer, mut dice) = (Writer::new(seed), Dice::new(seed + 1000));
+        let index = folder.0.join("store");
+        let mut done = "there is none";
+        for round in 0..ROUNDS {
+            let mut base = engine(&folder.0);
+            for _ in 0..FORMS {
+                run(&mut base, &writer.form());
+            }
+            base.finish().expect("the base closes");
+            let context = format!("seed {seed}, round {round}, {done}");
+            compare(&folder.0, &mut writer, &context);
+            if round == 1 {
+                let report = CommitJournal::open(&folder.0).expect("it opens").index_history().expect("it is made");
+                assert!(report.is_new, "{context}");
+                compare(&folder.0, &mut writer, &context);
+            }
+            if round > 1 {
+                let base = CommitJournal::open(&folder.0).expect("it opens");
+                let report = base.index_history().expect("it is there");
+                assert_eq!((report.is_new, report.taken), (false, 0), "an engine that is asked keeps it up: {context}");
+            }
+            done = if round > 0 { harm(&mut dice, &index, &old.0, &foreign.0) } else { done };
+            compare(&folder.0, &mut writer, &format!("seed {seed}, round {round}, {done}"));
+        }
+        copy(&index, &foreign.0);
+    }
+}
+
+#[test]
+fn a_base_without_an_index_gets_none_unasked_and_something_else_is_not_replaced() {
+    let folder = Folder::new("none");
+    let mut base = engine(&folder.0);
+    run(&mut base, "(a) (b)");
+    assert_eq!(base.why(&Atom::expression([Atom::symbol("a")])).expect("it is known").len(), 1);
+    base.finish().expect("the base closes");
+    assert!(!folder.0.join("store").exists());
+
+    fs::create_dir(folder.0.join("store")).expect("it can be made");
+    fs::write(folder.0.join("store/mine.txt"), "mine").expect("it can be written");
+    let refused = CommitJournal::open(&folder.0).expect("it opens").index_history();
+    assert!(format!("{refused:?}").contains("not the index of a history"), "{refused:?}");
+    assert_eq!(fs::read_to_string(folder.0.join("store/mine.txt")).expect("it is there"), "mine");
+    let refused = CommitJournal::read(&folder.0).expect("it opens").index_history();
+    assert!(format!("{refused:?}").contains("ReadOnly"), "{refused:?}");
+}
+
+/// A commit of more events than one batch of the index, and commits that were given up.
+#[test]
+fn long_commits_and_commits_that_were_given_up_are_indexed() {
+    let folder = Folder::new("long");
+    let mut base = engine(&folder.0);
+    let text: String = (0..40_000).map(|number| format!("(fact {number} of-many)\n")).collect();
+    run(&mut base, &text);
+    run(&mut base, "!(remove-atom &self (fact 5 of-many))");
+    run(&mut base, "!(add-atom &self (fact 6 of-many))");
+    base.finish().expect("the base closes");
+    let report = CommitJournal::open(&folder.0).expect("it opens").index_history().expect("it is made");
+    assert_eq!((report.epoch, report.taken), (3, 40_002));
+    let mut base = engine(&folder.0);
+    for (fact, expected) in [("(fact 5 of-many)", 0), ("(fact 6 of-many)", 2), ("(fact 39999 of-many)", 1)] {
+        let atom = by_journal(&folder.0).read(fact).expect("it parses");
+        assert_eq!(base.why(&atom).expect("it is known").len(), expected, "{fact}");
+    }
+    base.finish().expect("the base closes");
+}
