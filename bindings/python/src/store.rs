@@ -332,7 +332,7 @@ type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
 #[pymethods]
 impl StoreRange {
-    /// So many of the next entries, or fewer if they are long; none at the end.
+    /// The next entries, at most as many as asked for, and fewer if they are long; none at the end.
     fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyList>> {
         let taken = py.detach(|| {
             let mut range = self.range.lock().unwrap_or_else(PoisonError::into_inner);

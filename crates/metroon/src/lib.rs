@@ -153,7 +153,8 @@ pub mod world {
     pub use crate::permissions::OpensPlaces;
     pub use crate::system_world::Printer;
     pub use metta::{
-        FileId, MemoryOutput, OpenMode, READ_BYTES_MAX, StoreAnswer, StoreChange, StoreId, StoreRequest, World, WorldError, clean_path,
+        FileId, MemoryOutput, OpenMode, READ_BYTES_MAX, StoreAnswer, StoreChange, StoreId, StoreRequest, World,
+        WorldError, clean_path,
     };
 }
 

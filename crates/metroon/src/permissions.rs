@@ -176,8 +176,9 @@ impl<W: OpensPlaces> PermittedWorld<W> {
     /// way to it meanwhile.
     fn open_store(&mut self, path: &str, for_writing: bool) -> Result<StoreAnswer, WorldError> {
         let mode = OpenMode { read: true, write: for_writing, create: for_writing, ..OpenMode::default() };
-        let answer = self.asked(path, Places::Files(mode), |world, place| {
-            let unnamed = || WorldError::StoreFailed { store: path.to_owned(), reason: "its path is not UTF-8".to_owned() };
+        self.asked(path, Places::Files(mode), |world, place| {
+            let unnamed =
+                || WorldError::StoreFailed { store: path.to_owned(), reason: "its path is not UTF-8".to_owned() };
             let name = place.path().to_str().ok_or_else(unnamed)?;
             let answer = world.ask_store(&StoreRequest::Open { path: name.to_owned(), for_writing })?;
             if FilePlace::of(place.path()).is_ok_and(|now| now.path() == place.path()) {
@@ -187,8 +188,7 @@ impl<W: OpensPlaces> PermittedWorld<W> {
                 world.ask_store(&StoreRequest::Close { store })?;
             }
             Ok(None)
-        });
-        answer
+        })
     }
 }
 

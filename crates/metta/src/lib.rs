@@ -30,6 +30,7 @@ mod live;
 mod load;
 mod lowering;
 mod machine;
+mod memory_stores;
 mod memory_world;
 pub mod names;
 mod operation;
@@ -45,8 +46,8 @@ mod run;
 mod session;
 mod settings;
 mod stated;
-mod stores;
 pub mod stdlib;
+mod stores;
 pub mod syntax;
 mod tables;
 mod tokenizer;
@@ -100,6 +101,6 @@ pub use session::{
     Statistics, Step,
 };
 pub use space::LiveDatalogStatistics as LiveRulesStatistics;
-pub use tokenizer::{Tokenizer, WordMaker};
 pub use stores::{STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRequest};
+pub use tokenizer::{Tokenizer, WordMaker};
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

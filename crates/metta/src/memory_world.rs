@@ -1,8 +1,9 @@
 //! A world in memory, for tests and embedding: files, a clock, random numbers and an environment that are the same in
 //! every run, and an output that is kept.
 
+use crate::memory_stores::MemoryStores;
 use crate::random::mixed;
-use crate::stores::{MemoryStores, StoreAnswer, StoreRequest};
+use crate::stores::{StoreAnswer, StoreRequest};
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -5,7 +5,7 @@
 //! [`WorldError`]. A world that records writes them down; one that replays reads them back.
 
 use crate::host_call::{HostCall, RecordedAnswer};
-use crate::stores::{StoreAnswer, StoreRequest};
+use crate::stores::{STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreId, StoreRequest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -305,6 +305,31 @@ pub enum WorldError {
 }
 
 impl WorldError {
+    /// Of a store that is not open.
+    pub fn store_not_open(store: StoreId) -> Self {
+        Self::StoreFailed { store: format!("store {}", store.0), reason: "it is not open".to_owned() }
+    }
+
+    /// Of a range that is too long for one answer.
+    pub fn range_too_long(store: StoreId) -> Self {
+        let reason = format!(
+            "the range has more than {STORE_RANGE_BYTES_MAX} bytes of keys and values; read it in parts, with (most N) and (from KEY)"
+        );
+        Self::StoreFailed { store: format!("store {}", store.0), reason }
+    }
+
+    /// Of one store more than may be open.
+    pub fn too_many_stores(path: &str) -> Self {
+        let reason = format!("{STORES_OPEN_MAX} stores and snapshots are open; close one with store-close!");
+        Self::StoreFailed { store: path.to_owned(), reason }
+    }
+
+    /// Of a change of what never changes.
+    pub fn store_is_fixed(store: StoreId) -> Self {
+        let reason = "it is a snapshot, or was opened to be read only; open the store with store-open! to write to it";
+        Self::StoreFailed { store: format!("store {}", store.0), reason: reason.to_owned() }
+    }
+
     /// Whether no run can go on after it, so that it is no answer for a program to look at.
     pub fn ends_run(&self) -> bool {
         matches!(

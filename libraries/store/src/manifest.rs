@@ -173,7 +173,8 @@ impl Manifest {
 
     /// Whether a file is of a store, and this manifest does not speak of it.
     pub(crate) fn is_left_over(&self, name: &str) -> bool {
-        [NAME_NEW, tally::NAME_NEW].contains(&name) || name.ends_with(RUN_SUFFIX) && !self.runs().any(|run| run.name == name)
+        [NAME_NEW, tally::NAME_NEW].contains(&name)
+            || name.ends_with(RUN_SUFFIX) && !self.runs().any(|run| run.name == name)
     }
 
     /// Opens the runs that were not open before.

@@ -8,7 +8,8 @@ use crate::render;
 use std::ops::Bound;
 use std::path::Path;
 use store::{
-    Compression, Damage, Keyspace, KeyspaceStats, Kind, Lookups, OpenError, ReadError, RunStats, Snapshot, Step, Steps, Store,
+    Compression, Damage, Keyspace, KeyspaceStats, Kind, Lookups, OpenError, ReadError, RunStats, Snapshot, Step, Steps,
+    Store,
 };
 
 /// How many places of damage are listed.

@@ -1,7 +1,7 @@
 //! What the rules and facts of a base lead to after its last commit, and where these come from.
 
 use super::History;
-use super::past::Causes;
+use super::origins::Causes;
 use crate::commit_journal::KnowledgeBaseError;
 use crate::commit_journal::load::Loaded;
 use crate::commit_journal::record::Record;

@@ -1,6 +1,6 @@
 //! What differs between the atoms and states of a base after two of its commits.
 
-use super::past::Causes;
+use super::origins::Causes;
 use super::{Change, History, describe, shown};
 use crate::commit_journal::KnowledgeBaseError;
 use crate::commit_journal::load::decode;

@@ -14,7 +14,7 @@
 //! Invariant: an answer from the index is the answer that the journal gives. What is damaged is never answered from.
 
 use super::Origins;
-use super::past::{Causes, matches};
+use super::origins::{Causes, matches};
 use crate::commit_journal::record::Record;
 use crate::commit_journal::{CommitJournal, Commits, Committed, KnowledgeBaseError};
 use journal::{Place, Reader};
@@ -24,7 +24,6 @@ use space::{Atom, canonical};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 use store::{Batch, Durability, KeyShape, Keyspace, OpenError, Options, Snapshot, Store};
 
@@ -35,7 +34,7 @@ const EVENT_KEY_BYTES: u16 = 36;
 const HASH_BYTES: usize = 16;
 /// Copies, name, line, column.
 const EVENT_BYTES: usize = 20;
-/// So many bytes of events are written together.
+/// How many bytes of events are written together.
 const BATCH_BYTES: usize = 1 << 20;
 const VERSION: u64 = 1;
 const MARK_KEY: &str = "mark";
@@ -66,7 +65,7 @@ impl fmt::Display for IndexError {
 
 impl IndexError {
     /// As an error of the base in a directory.
-    fn into_base(self, directory: &Path) -> KnowledgeBaseError {
+    pub(super) fn into_base(self, directory: &Path) -> KnowledgeBaseError {
         match self {
             Self::Base(error) => error,
             Self::Unusable(reason) => {
@@ -140,8 +139,7 @@ impl Keyspaces {
     }
 
     fn made(store: &Store) -> Result<Self, IndexError> {
-        let made: Result<Vec<Keyspace>, _> =
-            SHAPES.iter().map(|(name, shape)| store.keyspace(name, *shape)).collect();
+        let made: Result<Vec<Keyspace>, _> = SHAPES.iter().map(|(name, shape)| store.keyspace(name, *shape)).collect();
         let made = made.map_err(unusable)?;
         Ok(Self::of(made.try_into().expect("as many were asked for")))
     }
@@ -224,7 +222,8 @@ impl Event {
 impl Indexed {
     fn of(snapshot: Snapshot, keyspaces: Keyspaces) -> Result<Self, IndexError> {
         let mark = snapshot.get(keyspaces.marks, MARK_KEY).map_err(unusable)?;
-        let mark = mark.map(|bytes| Mark::decode(&bytes).ok_or_else(|| unusable("its mark is not one of this version")));
+        let mark =
+            mark.map(|bytes| Mark::decode(&bytes).ok_or_else(|| unusable("its mark is not one of this version")));
         let mut names = Names::default();
         let mut range = snapshot.all(keyspaces.names).map_err(unusable)?;
         while let Some((_, text)) = range.next().map_err(unusable)? {
@@ -263,7 +262,7 @@ impl Indexed {
     }
 
     /// Where the copies of an atom without variables come from that spaces have after a commit, as
-    /// [`origins`](super::past::origins) finds it in the journal.
+    /// [`origins`](super::origins::origins) finds it in the journal.
     ///
     /// # Errors
     /// The index is damaged.
@@ -332,7 +331,8 @@ impl HistoryIndex {
             }
             std::fs::remove_dir_all(&path).map_err(io)?;
         }
-        let store = Store::create(&path, Options::default()).map_err(|error| io(io::Error::other(error.to_string())))?;
+        let store =
+            Store::create(&path, Options::default()).map_err(|error| io(io::Error::other(error.to_string())))?;
         Self::of(store).map_err(|error| error.into_base(directory))
     }
 
@@ -350,7 +350,7 @@ impl HistoryIndex {
     }
 
     /// The last commit that it knows.
-    fn epoch(&self) -> u64 {
+    pub(super) fn epoch(&self) -> u64 {
         self.now.mark.map_or(0, |mark| mark.epoch)
     }
 
@@ -390,7 +390,7 @@ impl HistoryIndex {
     ///
     /// # Errors
     /// The disk refuses.
-    fn finish(self) -> Result<(), IndexError> {
+    pub(super) fn finish(self) -> Result<(), IndexError> {
         self.store.compact().map_err(unusable)?;
         self.store.close().map_err(unusable)
     }
@@ -465,94 +465,6 @@ impl HistoryIndex {
         self.store.commit(&taken.batch, Durability::Os).map_err(unusable)?;
         taken.batch.clear();
         Ok(())
-    }
-}
-
-/// The index of a base's history, in figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct IndexReport {
-    /// The last commit that it knows.
-    pub epoch: u64,
-    /// How often copies of an atom came or went in the commits that were taken now.
-    pub taken: u64,
-    /// Whether it was made anew, since there was none, or one of another history.
-    pub is_new: bool,
-}
-
-impl CommitJournal {
-    /// Makes the index of this base's history, or takes the commits into it that it does not know yet. From then on whoever has the base open for
-    /// writing keeps it up, and `why` of an atom without variables reads it and not the journal.
-    ///
-    /// # Errors
-    /// The base lies in no directory or is open for reading only, its journal cannot be read, or the disk refuses.
-    pub fn index_history(&self) -> Result<IndexReport, KnowledgeBaseError> {
-        let home = self.home().filter(|_| !self.is_read_only()).ok_or(KnowledgeBaseError::ReadOnly)?;
-        let failed = |error: IndexError| error.into_base(home);
-        if let Ok(Some(mut index)) = HistoryIndex::open(home)
-            && let Ok(taken) = index.catch_up(self, u64::MAX)
-        {
-            let epoch = index.epoch();
-            index.finish().map_err(failed)?;
-            return Ok(IndexReport { epoch, taken, is_new: false });
-        }
-        let mut index = HistoryIndex::make(home)?;
-        let taken = index.catch_up(self, u64::MAX).map_err(failed)?;
-        let epoch = index.epoch();
-        index.finish().map_err(failed)?;
-        Ok(IndexReport { epoch, taken, is_new: true })
-    }
-}
-
-/// The index of a base that is open for writing, if it has one.
-pub(crate) struct KeptIndex {
-    base: Rc<CommitJournal>,
-    /// `None` until somebody asks.
-    found: Option<Option<HistoryIndex>>,
-}
-
-impl KeptIndex {
-    pub(crate) fn new(base: Rc<CommitJournal>) -> Self {
-        Self { base, found: None }
-    }
-
-    /// Where the copies of an atom without variables come from that spaces have now; `None` if there is no index. One that cannot be used is made
-    /// anew, with a warning.
-    ///
-    /// # Errors
-    /// The journal cannot be read.
-    pub(crate) fn origins(
-        &mut self,
-        program: &mut Program,
-        spaces: &[u64],
-        atom: &Atom,
-        last: u64,
-    ) -> Result<Option<Origins>, KnowledgeBaseError> {
-        let Some(home) = self.base.home().map(Path::to_owned) else { return Ok(None) };
-        let asked = (spaces, atom, last);
-        let reason = match self.ask(&home, program, asked) {
-            Err(IndexError::Unusable(reason)) => reason,
-            answer => return answer.map_err(|error| error.into_base(&home)),
-        };
-        self.base.warn(format!("the index {} cannot be used and is made anew: {reason}", folder_of(&home).display()));
-        // What is there is closed before it is replaced.
-        self.found = None;
-        self.found = Some(Some(HistoryIndex::make(&home)?));
-        self.ask(&home, program, asked).map_err(|error| error.into_base(&home))
-    }
-
-    fn ask(
-        &mut self,
-        home: &Path,
-        program: &mut Program,
-        (spaces, atom, last): (&[u64], &Atom, u64),
-    ) -> Result<Option<Origins>, IndexError> {
-        if self.found.is_none() {
-            self.found = Some(HistoryIndex::open(home)?);
-        }
-        let Some(index) = self.found.as_mut().and_then(Option::as_mut) else { return Ok(None) };
-        index.catch_up(&self.base, last)?;
-        index.now().origins(program, spaces, atom, last).map(Some)
     }
 }
 

@@ -10,12 +10,14 @@
 mod derived;
 mod difference;
 mod index;
+mod indexing;
+mod origins;
 mod past;
 mod sources;
 mod written;
 
 pub use crate::commit_journal::{Beginning, Moment, MomentError};
-pub use index::IndexReport;
+pub use indexing::IndexReport;
 pub(crate) use past::{KeptHistory, statements};
 pub use sources::SourceView;
 pub use written::{SourceWriter, Unwritten};
@@ -28,7 +30,7 @@ use crate::commit_journal::{CheckpointVerdict, CommitJournal, Committed, Knowled
 use journal::Disk;
 use metta::syntax::{self, Diagnostic};
 use metta::{Reason, Session, Tokenizer, WRITTEN_BYTES_MAX, read_atom};
-use past::Causes;
+use origins::Causes;
 use space::{Atom, ImageDamage, SharedSpace, brief, catching_damage, written_bytes_least};
 use std::path::Path;
 use std::sync::Arc;
@@ -340,7 +342,7 @@ impl History {
         let space = self.session.top_space();
         let mut found = match self.indexed(&space, pattern)? {
             Some(origins) => origins,
-            None => past::origins(&self.base, self.session.program_mut(), &space, pattern, self.report.commits)?,
+            None => origins::origins(&self.base, self.session.program_mut(), &space, pattern, self.report.commits)?,
         };
         found.reasons.iter_mut().for_each(|reason| reason.atom = space::named_as_in_source(&reason.atom));
         Ok(found)
@@ -351,16 +353,20 @@ impl History {
         let Some(home) = self.base.home().filter(|_| pattern.is_ground()) else { return Ok(None) };
         let (last, hash, start) = (self.report.commits, self.report.hash, self.report.first.saturating_sub(1));
         let program = self.session.program_mut();
-        let answer = index::Indexed::read(home).and_then(|indexed| match indexed.filter(|found| found.is_of(last, hash, start)) {
-            Some(indexed) => indexed.origins(program, &past::serials_of(space), pattern, last).map(Some),
-            None => Ok(None),
+        let answer = index::Indexed::read(home).and_then(|indexed| {
+            match indexed.filter(|found| found.is_of(last, hash, start)) {
+                Some(indexed) => indexed.origins(program, &origins::serials_of(space), pattern, last).map(Some),
+                None => Ok(None),
+            }
         });
         match answer {
             Ok(answer) => Ok(answer),
             Err(index::IndexError::Base(error)) => Err(error),
             Err(index::IndexError::Unusable(reason)) => {
                 let advice = "`metroon kb index DIR` makes it anew";
-                self.base.warn(format!("the index of the history cannot be used ({reason}), the journal was read: {advice}"));
+                self.base.warn(format!(
+                    "the index of the history cannot be used ({reason}), the journal was read: {advice}"
+                ));
                 Ok(None)
             }
         }

@@ -1,19 +1,20 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
 use super::Origins;
-use super::index::KeptIndex;
+use super::indexing::KeptIndex;
+use super::origins::{origins, serials_of};
 use crate::commit_journal::ledger::SharedLedger;
 use crate::commit_journal::load::decode;
-use crate::commit_journal::record::{AtomRecord, CauseRecord, LIBRARY_SPACE, Record, TOP_SPACE, check_length};
+use crate::commit_journal::record::{AtomRecord, LIBRARY_SPACE, Record, TOP_SPACE, check_length};
 use crate::commit_journal::start::Start;
 use crate::commit_journal::statements::{StatedByFile, Statements};
-use crate::commit_journal::{CommitJournal, Committed, KnowledgeBaseError};
+use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::live::{LiveEvent, LiveFollower, LiveRequest, atom_of};
 use metta::{
     AnswerChange, History, LiveDefinition, LiveNews, LiveNewsKind, PAST_SERIALS, Program, Reason, RunRecordError,
 };
 use rustc_hash::FxHashMap;
-use space::{Atom, SharedSpace, SharedState, Symbol, Terms, Variable, canonical, conjunction};
+use space::{Atom, SharedSpace, SharedState, Symbol, Variable, canonical};
 use std::rc::Rc;
 
 /// How many images of the past are kept, the latest used.
@@ -315,113 +316,6 @@ impl ImageBuilder {
     }
 }
 
-/// The spaces whose atoms a query of a space finds.
-pub(super) fn serials_of(space: &SharedSpace) -> Vec<u64> {
-    std::iter::once(space).chain(&space.imports()).map(SharedSpace::serial).collect()
-}
-
-/// Where the copies of atoms come from that a query of a space finds now, those of its imports among them, in the order
-/// of the commits.
-pub(super) fn origins(
-    base: &CommitJournal,
-    program: &mut Program,
-    space: &SharedSpace,
-    pattern: &Atom,
-    last: u64,
-) -> Result<Origins, KnowledgeBaseError> {
-    let serials = serials_of(space);
-    let wanted = Wanted::of(pattern);
-    let mut found: Vec<(u64, Vec<u8>, Reason)> = Vec::new();
-    let mut walk = Causes::default();
-    let (start, mut commits) = base.commits()?;
-    start.each_record(|record| walk.take(&record))?;
-    start.each_atom(|serial, copies, atom| {
-        if !serials.contains(&serial) || !wanted.may_be(&atom) {
-            return Ok(());
-        }
-        let (bytes, atom) = (atom.bytes.to_vec(), decode(program, &atom)?);
-        if matches(program, pattern, &atom) {
-            let (epoch, origin) = (start.epoch, String::new());
-            let given_up = Reason { atom, epoch, origin, line: 0, column: 0 };
-            found.extend(std::iter::repeat_n((serial, bytes, given_up), copies));
-        }
-        Ok(())
-    })?;
-    // Records of a commit come before its number is known.
-    while let Some(committed) = commits.next()? {
-        let Some(header) = &committed.header else {
-            walk.take_all(&committed)?;
-            continue;
-        };
-        if header.epoch > last {
-            break;
-        }
-        committed.each(|record| {
-            walk.take(&record);
-            let Record::Count { space, copies, atom } = record else { return Ok(()) };
-            if !serials.contains(&space) || !wanted.may_be(&atom) {
-                return Ok(());
-            }
-            if copies < 0 {
-                // The copies that came last go first.
-                for _ in 0..copies.unsigned_abs() {
-                    if let Some(index) =
-                        found.iter().rposition(|(held, bytes, _)| *held == space && bytes == atom.bytes)
-                    {
-                        found.remove(index);
-                    }
-                }
-                return Ok(());
-            }
-            let bytes = atom.bytes.to_vec();
-            let atom = decode(program, &atom).map_err(|reason| committed.damaged(reason))?;
-            if !matches(program, pattern, &atom) {
-                return Ok(());
-            }
-            let (origin, line, column) = walk.place();
-            let reason = Reason { atom, epoch: header.epoch, origin, line, column };
-            found.extend(std::iter::repeat_n((space, bytes, reason), copies as usize));
-            Ok::<(), KnowledgeBaseError>(())
-        })?;
-    }
-    let reasons = found.into_iter().map(|(_, _, reason)| reason);
-    let (reasons, given_up): (Vec<Reason>, Vec<Reason>) = reasons.partition(|reason| reason.epoch > start.epoch);
-    Ok(Origins { reasons, given_up: given_up.len() as u64 })
-}
-
-/// What the bytes of an atom say of whether it is asked for, before it is decoded.
-enum Wanted {
-    /// An atom without variables asks for itself.
-    Exactly(Vec<u8>),
-    /// What a pattern matches begins with these, if it has no variables.
-    BeginningWith(Vec<u8>),
-}
-
-impl Wanted {
-    fn of(pattern: &Atom) -> Self {
-        if pattern.is_ground() {
-            return Self::Exactly(canonical::encode(pattern));
-        }
-        // The patterns of a conjunction match other atoms than it.
-        let has_patterns = conjunction(pattern).is_some();
-        Self::BeginningWith(if has_patterns { Vec::new() } else { canonical::encode_prefix(pattern) })
-    }
-
-    fn may_be(&self, atom: &AtomRecord<'_>) -> bool {
-        match self {
-            Self::Exactly(bytes) => bytes == atom.bytes,
-            Self::BeginningWith(bytes) => !atom.names.is_empty() || atom.bytes.starts_with(bytes),
-        }
-    }
-}
-
-/// Whether a pattern matches an atom as a query of a space that holds it would.
-pub(super) fn matches(program: &mut Program, pattern: &Atom, atom: &Atom) -> bool {
-    let space = SharedSpace::new(u64::MAX, "one", Terms::shared());
-    space.add(atom);
-    !space.query(pattern, program.variables()).is_empty()
-}
-
 /// The atoms that a source states, as its commits say, with copies.
 pub(crate) fn statements(
     base: &CommitJournal,
@@ -443,62 +337,4 @@ pub(crate) fn statements(
     let atoms = stated.file(source).into_iter().flat_map(StatedByFile::atoms);
     let decoded = atoms.map(|atom| decode(program, &atom.record()));
     decoded.collect::<Result<Vec<Atom>, String>>().map_err(|reason| KnowledgeBaseError::Damaged { place: last, reason })
-}
-
-/// Follows a base's records to know what causes the next one.
-#[derive(Clone, Default)]
-pub(super) struct Causes {
-    /// What sources are called, by their numbers.
-    origins: FxHashMap<u32, String>,
-    source: u32,
-    line: u32,
-    column: u32,
-}
-
-impl Causes {
-    pub(super) fn take(&mut self, record: &Record<'_>) {
-        match record {
-            // A form that an edited source no longer has stands nowhere.
-            Record::Cause { source, kind: CauseRecord::Retraction, .. } => {
-                (self.source, self.line, self.column) = (*source, 0, 0);
-            }
-            Record::Cause { source, line, column, .. } => {
-                (self.source, self.line, self.column) = (*source, *line, *column);
-            }
-            Record::SourceBegun { source, origin, .. } => {
-                self.name(*source, origin);
-            }
-            _ => {}
-        }
-    }
-
-    pub(super) fn take_all(&mut self, committed: &Committed) -> Result<(), KnowledgeBaseError> {
-        committed.each(|record| {
-            self.take(&record);
-            Ok(())
-        })
-    }
-
-    /// What sources are called, by their numbers.
-    pub(super) fn name(&mut self, source: u32, origin: &str) {
-        origin.clone_into(self.origins.entry(source).or_default());
-    }
-
-    /// The source, line and column of the present cause.
-    pub(super) fn at(&self) -> [u32; 3] {
-        [self.source, self.line, self.column]
-    }
-
-    /// Goes on from the source, line and column of a cause.
-    pub(super) fn go_to(&mut self, [source, line, column]: [u32; 3]) {
-        (self.source, self.line, self.column) = (source, line, column);
-    }
-
-    /// What the source of the present cause is called, and the line and column of its form.
-    pub(super) fn place(&self) -> (String, u32, u32) {
-        let origin = self.origins.get(&self.source).cloned();
-        // A checkpoint does not name texts that have ended.
-        let origin = origin.unwrap_or_else(|| "text".to_owned());
-        (origin, self.line, self.column)
-    }
 }

@@ -43,7 +43,8 @@ fn by_journal(folder: &Path) -> History {
 
 /// Atoms without variables that a base has, had or never had.
 fn asked(history: &History, writer: &mut Writer) -> Vec<Atom> {
-    let mut atoms: Vec<Atom> = (0..=history.epoch()).step_by(3).flat_map(|epoch| history.atoms_at(epoch).expect("it reads")).collect();
+    let mut atoms: Vec<Atom> =
+        (0..=history.epoch()).step_by(3).flat_map(|epoch| history.atoms_at(epoch).expect("it reads")).collect();
     atoms.extend((0..20).filter_map(|_| history.read(&writer.atom()).ok()));
     // A space or a state of one program is another one to another program.
     atoms.retain(|atom| atom.is_ground() && !["Space", "State"].iter().any(|one| atom.to_string().contains(one)));
@@ -85,7 +86,8 @@ fn harm(dice: &mut Dice, index: &Path, old: &Path, foreign: &Path) -> &'static s
     match dice.below(6) {
         0 => {
             let files = fs::read_dir(index).expect("it is there").map(|entry| entry.expect("it reads").path());
-            let mut runs: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "run")).collect();
+            let mut runs: Vec<PathBuf> =
+                files.filter(|path| path.extension().is_some_and(|end| end == "run")).collect();
             runs.sort();
             let Some(run) = runs.get(dice.below(runs.len().max(1))) else { return "nothing to damage" };
             let mut bytes = fs::read(run).expect("it is there");

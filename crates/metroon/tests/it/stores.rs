@@ -71,7 +71,8 @@ impl Requests {
             1 => StoreRequest::Snapshot { store },
             2 => StoreRequest::Close { store },
             3..=5 => {
-                let change = |count: u64, key: Vec<u8>| (key, (count % 4 > 0).then(|| count.to_le_bytes().to_vec()));
+                let change =
+                    |count: u64, key: Vec<u8>| (key, (!count.is_multiple_of(4)).then(|| count.to_le_bytes().to_vec()));
                 let changes = (0..self.below(5)).map(|count| change(count, self.key())).collect();
                 StoreRequest::Commit { store, changes }
             }
@@ -174,7 +175,8 @@ fn a_store_lies_where_a_program_may_read_and_write() {
     }
     symlink(folder.path("outside"), folder.path("inside/link")).expect("a link is made");
     symlink("store", folder.path("inside/near")).expect("a link is made");
-    let permissions = Permissions::nothing().read(folder.path("inside")).and_then(|some| some.write(folder.path("inside")));
+    let permissions =
+        Permissions::nothing().read(folder.path("inside")).and_then(|some| some.write(folder.path("inside")));
     let permissions = permissions.and_then(|some| some.read(folder.path("read"))).expect("the folders are there");
     SystemWorld::default().ask_store(&opening(&folder.path("read/store"), true)).expect("it is made");
     let mut world = PermittedWorld::new(SystemWorld::default(), permissions);

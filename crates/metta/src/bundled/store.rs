@@ -16,7 +16,8 @@ use std::any::Any;
 use std::sync::Arc;
 
 const STORE: &str = "A store, or a snapshot of one";
-const ONLY: Compatibility = Compatibility::MetroonOnly("of the module `store`; see [the page about the store](store.md#in-metta)");
+const ONLY: Compatibility =
+    Compatibility::MetroonOnly("of the module `store`; see [the page about the store](store.md#in-metta)");
 
 const fn of_store(name: &'static str, signature: &'static str, native: crate::operation::Native) -> Spec {
     Spec::typed(name, signature, native).with(Effects::ASKS).compared(ONLY)
@@ -125,9 +126,9 @@ fn store_of(call: &Call<'_>) -> Result<StoreId, Outcome> {
         Some(Atom::Grounded(Grounded::Host(value))) => value.as_any().downcast_ref::<Handle>(),
         _ => None,
     };
-    found.map(|handle| handle.store).ok_or_else(|| {
-        Outcome::failure(format!("{} expects a store, which store-open! gives", name_of(call)))
-    })
+    found
+        .map(|handle| handle.store)
+        .ok_or_else(|| Outcome::failure(format!("{} expects a store, which store-open! gives", name_of(call))))
 }
 
 /// The bytes of an atom that a store can keep.
@@ -141,7 +142,9 @@ fn bytes_of(atom: Option<&Atom>, what: &str) -> Result<Vec<u8>, Outcome> {
     // What a run knows by a number, such as a space, means nothing to the next one.
     if canonical::decode(&bytes, |_| None).is_err() {
         let shown = names::brief(atom);
-        return Err(Outcome::failure(format!("a store cannot keep the {what} {shown}: only this run knows what a part of it is")));
+        return Err(Outcome::failure(format!(
+            "a store cannot keep the {what} {shown}: only this run knows what a part of it is"
+        )));
     }
     Ok(bytes)
 }
@@ -194,8 +197,8 @@ fn commit(call: &mut Call<'_>, changes: Result<Vec<StoreChange>, Outcome>) -> Ou
 }
 
 fn put(call: &mut Call<'_>) -> Outcome {
-    let change = bytes_of(call.argument(1), "key")
-        .and_then(|key| Ok(vec![(key, Some(bytes_of(call.argument(2), "value")?))]));
+    let change =
+        bytes_of(call.argument(1), "key").and_then(|key| Ok(vec![(key, Some(bytes_of(call.argument(2), "value")?))]));
     commit(call, change)
 }
 

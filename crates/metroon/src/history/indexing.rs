@@ -1,0 +1,97 @@
+//! Making the [index](super::index) of a base's history, and keeping it up while the base is open for writing.
+
+use super::Origins;
+use super::index::{HistoryIndex, IndexError, folder_of};
+use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
+use metta::Program;
+use space::Atom;
+use std::path::Path;
+use std::rc::Rc;
+
+/// The index of a base's history, in figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexReport {
+    /// The last commit that it knows.
+    pub epoch: u64,
+    /// How often copies of an atom came or went in the commits that were taken now.
+    pub taken: u64,
+    /// Whether it was made anew, since there was none, or one of another history.
+    pub is_new: bool,
+}
+
+impl CommitJournal {
+    /// Makes the index of this base's history, or takes the commits into it that it does not know yet. From then on whoever has the base open for
+    /// writing keeps it up, and `why` of an atom without variables reads it and not the journal.
+    ///
+    /// # Errors
+    /// The base lies in no directory or is open for reading only, its journal cannot be read, or the disk refuses.
+    pub fn index_history(&self) -> Result<IndexReport, KnowledgeBaseError> {
+        let home = self.home().filter(|_| !self.is_read_only()).ok_or(KnowledgeBaseError::ReadOnly)?;
+        let failed = |error: IndexError| error.into_base(home);
+        if let Ok(Some(mut index)) = HistoryIndex::open(home)
+            && let Ok(taken) = index.catch_up(self, u64::MAX)
+        {
+            let epoch = index.epoch();
+            index.finish().map_err(failed)?;
+            return Ok(IndexReport { epoch, taken, is_new: false });
+        }
+        let mut index = HistoryIndex::make(home)?;
+        let taken = index.catch_up(self, u64::MAX).map_err(failed)?;
+        let epoch = index.epoch();
+        index.finish().map_err(failed)?;
+        Ok(IndexReport { epoch, taken, is_new: true })
+    }
+}
+
+/// The index of a base that is open for writing, if it has one.
+pub(crate) struct KeptIndex {
+    base: Rc<CommitJournal>,
+    /// `None` until somebody asks.
+    found: Option<Option<HistoryIndex>>,
+}
+
+impl KeptIndex {
+    pub(crate) fn new(base: Rc<CommitJournal>) -> Self {
+        Self { base, found: None }
+    }
+
+    /// Where the copies of an atom without variables come from that spaces have now; `None` if there is no index. One that cannot be used is made
+    /// anew, with a warning.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub(crate) fn origins(
+        &mut self,
+        program: &mut Program,
+        spaces: &[u64],
+        atom: &Atom,
+        last: u64,
+    ) -> Result<Option<Origins>, KnowledgeBaseError> {
+        let Some(home) = self.base.home().map(Path::to_owned) else { return Ok(None) };
+        let asked = (spaces, atom, last);
+        let reason = match self.ask(&home, program, asked) {
+            Err(IndexError::Unusable(reason)) => reason,
+            answer => return answer.map_err(|error| error.into_base(&home)),
+        };
+        self.base.warn(format!("the index {} cannot be used and is made anew: {reason}", folder_of(&home).display()));
+        // What is there is closed before it is replaced.
+        self.found = None;
+        self.found = Some(Some(HistoryIndex::make(&home)?));
+        self.ask(&home, program, asked).map_err(|error| error.into_base(&home))
+    }
+
+    fn ask(
+        &mut self,
+        home: &Path,
+        program: &mut Program,
+        (spaces, atom, last): (&[u64], &Atom, u64),
+    ) -> Result<Option<Origins>, IndexError> {
+        if self.found.is_none() {
+            self.found = Some(HistoryIndex::open(home)?);
+        }
+        let Some(index) = self.found.as_mut().and_then(Option::as_mut) else { return Ok(None) };
+        index.catch_up(&self.base, last)?;
+        index.now().origins(program, spaces, atom, last).map(Some)
+    }
+}
