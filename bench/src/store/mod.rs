@@ -4,8 +4,8 @@
 //!    module. [`field`] has them do it in turn.
 //! 2. [`sizes`] loads and asks at each size, and measures bytes on the disk and opening.
 //! 3. [`report`] is the protocol of the report that the store is to beat, as its code has it.
-//! 4. [`mixed`], [`cold`], [`stalls`], [`memory`] and [`stages`] are about one thing each; [`maps`] and [`choices`] have the figures that decisions
-//!    are founded on.
+//! 4. [`mixed`], [`cold`], [`stalls`], [`memory`] and [`stages`] are about one thing each; [`maps`], [`choices`] and [`searches`] have the figures that
+//!    decisions are founded on.
 //!
 //! RocksDB is there if the feature `rocksdb` is on: its C++ takes longest to build.
 
@@ -24,6 +24,7 @@ mod report;
 #[cfg(feature = "rocksdb")]
 mod rocks;
 mod rows;
+mod searches;
 mod sizes;
 mod sqlite;
 mod stages;
@@ -47,6 +48,7 @@ const PARTS: &[Part] = &[
     ("memory", memory::rows),
     ("memtable", maps::rows),
     ("choices", choices::rows),
+    ("searches", searches::rows),
 ];
 
 /// What runs in a process of its own, since it measures the memory of the process.

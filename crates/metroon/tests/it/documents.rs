@@ -62,11 +62,6 @@ fn the_page_about_the_language_shows_what_is_printed() {
 }
 
 #[test]
-fn the_page_about_stores_shows_what_is_printed() {
-    assert!(check_page("docs/store.md") >= 1);
-}
-
-#[test]
 fn the_pages_for_people_from_elsewhere_show_what_is_printed() {
     for (name, programs) in [("docs/from-hyperon.md", 3), ("docs/from-prolog.md", 8), ("docs/from-petta.md", 4)] {
         assert!(check_page(name) >= programs, "{name}");
