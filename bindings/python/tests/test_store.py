@@ -245,9 +245,10 @@ def test_programs_and_python_keep_the_same_things(tmp_path):
         kb.run(f'!(import! &self store) !(bind! &s (store-open! "{path}"))')
         kb.run('!(store-batch! &s ((put (founded Oslo) 1048) (put "text" (a 1.5)) (put 7 seven))) !(store-close! &s)')
         with Store(path, keys=object, values=object) as store:
-            assert dict(store) == {7: Symbol("seven"), "text": (Symbol("a"), 1.5), (Symbol("founded"), Symbol("Oslo")): 1048}
+            founded = (Symbol("founded"), Symbol("Oslo"))
+            assert list(store.items()) == [(7, Symbol("seven")), ("text", (Symbol("a"), 1.5)), (founded, 1048)]
             store[("from", "python")] = [1, 2]
-        assert kb.run(f'!(bind! &s (store-open! "{path}")) !(store-get! &s ("from" "python"))')[1] == [(1, 2)]
+        assert kb.run(f'!(bind! &t (store-open! "{path}")) !(store-get! &t ("from" "python"))')[1] == [(1, 2)]
         with pytest.raises(TypeError, match="cannot keep"):
             Store(tmp_path / "o", keys=object)[kb.run("!(new-space)")[0][0]] = b""
 
