@@ -108,6 +108,9 @@ impl Tally {
         let in_memory = hits & steps.answered_in_memory;
         let fields = [hits, in_memory, 1 - hits, steps.filters, steps.denied, steps.comparisons, steps.pages];
         for (counter, added) in self.slots[place].0.iter().zip(fields) {
+            if added == 0 {
+                continue;
+            }
             if place < SLOTS {
                 // This thread alone writes here.
                 counter.store(counter.load(Ordering::Relaxed) + added, Ordering::Relaxed);
