@@ -9,7 +9,6 @@ use super::control::goals::count_of;
 use super::minimal::are_alike;
 use super::notes::Notes;
 use super::profiling::profile_rule;
-use super::types::Said;
 use super::values::Values;
 use super::words::{
     EMPTY, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, compare_words, is_small, raw, small, word,
@@ -103,7 +102,11 @@ impl Running<'_> {
                     None => Ok(()),
                 },
                 Instruction::MoveLeaf { slot, dst, is_number, to } => self.m.move_leaf((slot, is_number), dst, to),
-                Instruction::GuardSays { function, said, or } => self.guard_says(function, said, or),
+                Instruction::GuardSays { function, said, or } => {
+                    let Function { head, arguments, .. } = self.m.code.functions[function as usize];
+                    let says = self.function_types().said_by((head, arguments));
+                    says.and_then(|says| self.m.frames.go_unless(says == said, or))
+                }
                 Instruction::GuardTypeEpoch { shapes, or } => {
                     self.m.frames.go_unless(self.m.code.type_epoch == shapes, or)
                 }
@@ -340,12 +343,6 @@ impl Running<'_> {
             return Ok(());
         }
         self.slow_arithmetic(operation, left, right, return_point)
-    }
-
-    fn guard_says(&mut self, function: u32, said: Said, or: Pc) -> Result<(), Halt> {
-        let Function { head, arguments, .. } = self.m.code.functions[function as usize];
-        let says = self.function_types().said_by((head, arguments))?;
-        self.m.frames.go_unless(says == said, or)
     }
 
     /// Whether a slot holds what a guard asks for.

@@ -20,9 +20,7 @@ fn check_within(node: &Core, is_known: &dyn Fn(&Variable) -> bool, known: &mut V
         false => Err(format!("{variable} stands for nothing where it is taken")),
     };
     match node {
-        Core::Variable(variable) | Core::Evaluated(variable) | Core::Evaluate { variable, .. } => {
-            must_stand(known, variable)?
-        }
+        Core::Variable(it) | Core::Evaluated(it) | Core::Evaluate { variable: it, .. } => must_stand(known, it)?,
         Core::Quote(atom) => variables(atom).iter().try_for_each(|variable| must_stand(known, variable))?,
         Core::Fresh { variables, .. } => known.extend(variables.iter().cloned()),
         Core::Guarded(guarded) => {

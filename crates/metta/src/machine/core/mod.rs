@@ -13,7 +13,8 @@ mod show;
 mod state;
 
 use super::code::{Guard, Position, SyntheticBody, TypeId};
-use super::types::{Formal, Said};
+use super::types::Formal;
+use super::types::said::Said;
 use crate::lowering::{Arithmetic, Comparison, Logic, Wanted};
 pub(super) use check::check;
 use region::Ref;

@@ -5,10 +5,11 @@ use crate::instructions::is_odd;
 use crate::lowering::{Comparison, Logic, Lowering};
 use crate::machine::code::{Guard, Position, TypeId};
 use crate::machine::core::{Compute, Core, Effect, Native, Operation, Test};
-use crate::machine::types::{Formal, HeadKind, Said, Signature};
+use crate::machine::types::said::Said;
+use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::operation::lowering_of;
 use region::Ref;
-use space::{Atom, Variable};
+use space::Atom;
 
 /// More alternatives than these, written out in a list, are made when they are tried.
 const ALTERNATIVES_MAX: usize = 16;
@@ -255,44 +256,9 @@ impl Lower<'_> {
         self.guarded(vec![Test::Says(function, said)], whole, |lower| {
             lower.around(arguments, place, |lower| match said {
                 Said::Nothing => lower.compute(Operation::Comparison(Comparison::Equal), arguments, 0),
-                _ => lower.typed_by_first(whole, sides),
+                _ => typed_by_first(lower, whole, sides),
             })
         })
-    }
-
-    /// The type of both is that of the first call's result. The code for that stands there for numbers and for what has no type.
-    fn typed_by_first(&mut self, whole: Whole<'_>, [left, right]: [&Atom; 2]) -> Core {
-        let Whole { atom, type_id } = whole;
-        let value = Box::new(self.argument(left, 0));
-        let first = self.local();
-        self.facts.scope.learn(&first, None);
-        let as_written = self.with_evaluated(&first, |lower, first| {
-            let equal = atom.children().expect("a comparison is an expression")[0].clone();
-            lower.written(&Atom::expression([equal, Atom::Variable(first.clone()), right.clone()]), type_id)
-        });
-        let number = self.facts.run.machine().types.number_type;
-        let [numbers, others] = [number, 0].map(|operand| self.compared_with(&first, right, operand));
-        let is_untyped = vec![Test::Is(first.clone(), Guard::Untyped)];
-        let others = Core::guarded(is_untyped, others, as_written);
-        let then = Box::new(Core::guarded(vec![Test::Is(first.clone(), Guard::Number)], numbers, others));
-        Core::Let { variable: first, value, then }
-    }
-
-    /// What `make` lowers with a local that stands for what another came to.
-    fn with_evaluated(&mut self, came_to: &Variable, make: impl FnOnce(&mut Self, &Variable) -> Core) -> Core {
-        let variable = self.local();
-        let then = Box::new(make(self, &variable));
-        Core::Let { variable, value: Box::new(Core::Evaluated(came_to.clone())), then }
-    }
-
-    /// Whether what a local stands for is equal to what an atom comes to, which is of a type.
-    fn compared_with(&mut self, left: &Variable, right: &Atom, type_id: TypeId) -> Core {
-        let mark = self.facts.scope.mark();
-        let right = self.argument(right, type_id);
-        self.facts.scope.forget_from(mark);
-        let operands = vec![Core::Variable(left.clone()), right];
-        let operation = Operation::Comparison(Comparison::Equal);
-        Core::Compute(Box::new(Compute { operation, operands, is_as_written: false }))
     }
 
     /// `let*` is a `let` for each pair, one inside the other.
@@ -354,4 +320,30 @@ fn mentions_equality(atom: &Atom) -> bool {
     let parts = atom.children().unwrap_or_default();
     parts.first().and_then(lowering_of) == Some(Lowering::Comparison(Comparison::Equal))
         || parts.iter().any(mentions_equality)
+}
+
+/// The type of both is that of the first call's result. The code for that stands there for numbers and for what has no type.
+fn typed_by_first(lower: &mut Lower<'_>, whole: Whole<'_>, [left, right]: [&Atom; 2]) -> Core {
+    let value = Box::new(lower.argument(left, 0));
+    let [first, evaluated] = [(); 2].map(|()| lower.local());
+    lower.facts.scope.learn(&first, None);
+    let equal = whole.atom.children().expect("a comparison is an expression")[0].clone();
+    let as_written = Atom::expression([equal, Atom::Variable(evaluated.clone()), right.clone()]);
+    let as_written = Core::Let {
+        variable: evaluated,
+        value: Box::new(Core::Evaluated(first.clone())),
+        then: Box::new(lower.written(&as_written, whole.type_id)),
+    };
+    let number = lower.facts.run.machine().types.number_type;
+    let [numbers, others] = [number, 0].map(|operand| {
+        let mark = lower.facts.scope.mark();
+        let right = lower.argument(right, operand);
+        lower.facts.scope.forget_from(mark);
+        let (operation, operands) =
+            (Operation::Comparison(Comparison::Equal), vec![Core::Variable(first.clone()), right]);
+        Core::Compute(Box::new(Compute { operation, operands, is_as_written: false }))
+    });
+    let others = Core::guarded(vec![Test::Is(first.clone(), Guard::Untyped)], others, as_written);
+    let then = Box::new(Core::guarded(vec![Test::Is(first.clone(), Guard::Number)], numbers, others));
+    Core::Let { variable: first, value, then }
 }

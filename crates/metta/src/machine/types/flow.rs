@@ -15,6 +15,7 @@
 
 use super::TypeChecker;
 use super::rules::FunctionTypes;
+use super::said::Said;
 use super::signatures::HeadKind;
 use crate::instructions::is_function;
 use crate::lowering::Form;
@@ -47,27 +48,6 @@ pub(in crate::machine) struct TypeFlow {
     is_raw: bool,
     /// Some are of functions without types, or of what is not looked into.
     is_vague: bool,
-}
-
-/// What the results of a function without a type say of the type that they were evaluated to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::machine) enum Said {
-    /// It is the type that they have.
-    Own,
-    /// Nothing.
-    Nothing,
-    /// It depends on the result.
-    Depends,
-}
-
-impl Said {
-    pub(in crate::machine) fn text(self) -> &'static str {
-        match self {
-            Self::Own => "types",
-            Self::Nothing => "no types",
-            Self::Depends => "types now and then",
-        }
-    }
 }
 
 impl TypeFlow {

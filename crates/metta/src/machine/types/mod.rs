@@ -36,6 +36,7 @@ mod inference;
 mod instances;
 pub(super) mod kept_types;
 mod rules;
+pub(super) mod said;
 mod schemes;
 mod signatures;
 #[cfg(test)]
@@ -58,7 +59,6 @@ use super::code::{Callee, TypeId};
 use super::notes::Notes;
 use super::values::Values;
 use crate::names;
-pub(super) use flow::Said;
 use flow::TypeFlow;
 use kept_types::TypedData;
 use region::Ref;
