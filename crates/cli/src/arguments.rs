@@ -42,6 +42,9 @@ pub(crate) enum Command {
     Why(crate::kb::WhyArguments),
     /// Print the answers of a query, and then what each commit to a knowledge base changes in them
     Watch(Box<crate::watch::WatchArguments>),
+    /// Say what a file or a folder is, and what can be done with it
+    #[command(after_help = crate::look::ABOUT)]
+    Look(crate::look::LookArguments),
     /// Look at a journal, check it, save what can be read of a damaged one
     Journal(crate::journal::JournalArguments),
     /// Keep keys and values in order in a folder: write, look up, scan, check, copy

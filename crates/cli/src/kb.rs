@@ -1,6 +1,6 @@
 //! `metroon kb` and `metroon why`: asking and looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
 //!
-//! Only `load`, `forget`, `live add`, `live remove` and `compact` write to the base. The others work while another process writes: they show the commits that exist
+//! Only `load`, `forget`, `live add`, `live remove` and `compact` write to the base, and `index` beside it. The others work while another process writes: they show the commits that exist
 //! when they begin. `salvage`, `backup` and `fork` write to a new directory.
 
 use crate::derivation::{self, Asked};
@@ -23,7 +23,7 @@ const HASH_DIGITS: usize = 12;
 
 const ABOUT: &str = "\
 DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load`, `forget`, `live add`, `live remove`
-and `compact` writes to it, and all others work while another process does.
+and `compact` writes to it, nor beside it but `index`; all others work while another process writes.
 
 Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 4 the
 knowledge base is damaged.";

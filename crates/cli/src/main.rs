@@ -21,6 +21,7 @@ mod kb_sources;
 mod limits;
 mod load;
 mod logs;
+mod look;
 mod lsp;
 mod manual;
 mod output;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Command::Kb(arguments) => kb::run(&arguments).into(),
         Command::Why(arguments) => kb::why(&arguments).into(),
         Command::Watch(arguments) => watch::run(&arguments).into(),
+        Command::Look(arguments) => look::run(&arguments).unwrap_or_else(|end| end).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),
         Command::Store(arguments) => store::run(&arguments).into(),
         Command::Cassette(arguments) => cassette::run(&arguments).into(),

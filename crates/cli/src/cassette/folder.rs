@@ -1,6 +1,6 @@
 //! The files of a folder of cassettes, and what each of them is.
 
-use super::is_recording;
+use super::{is_recording, was_none};
 use crate::end::End;
 use crate::output::fail;
 use cassette::{Cassette, Content, Form, FormError, ReadError, ReadOptions};
@@ -77,7 +77,10 @@ pub(super) fn kind(path: &Path, options: ReadOptions) -> FileKind {
 /// Whether what cannot be read is a cassette all the same: it begins as one, or is in gzip and named as one.
 fn is_damaged(path: &Path, error: &FormError) -> bool {
     match error {
-        FormError::Unreadable(ReadError::Damaged(_)) => TapeReader::open(path).is_err(),
+        FormError::Unreadable(error @ ReadError::Damaged(_)) => {
+            let is_named = path.extension().is_some_and(|extension| extension == "cassette");
+            (is_named || !was_none(error)) && TapeReader::open(path).is_err()
+        }
         FormError::Unreadable(ReadError::Recording(_)) => is_recording(path),
         FormError::Gzip { .. } => Form::of_name(path) != Form::Cassette,
         FormError::Malformed { .. } | FormError::Version { .. } => {

@@ -120,6 +120,15 @@ fn of_tape(verb: &CassetteVerb, options: ReadOptions) -> Option<Ended> {
     })
 }
 
+/// The form and the number of exchanges of a cassette, or why it cannot be read; `None` if something else lies at the path.
+pub(crate) fn found_at(path: &Path) -> Option<Result<(String, u64), String>> {
+    match folder::kind(path, ReadOptions::default()) {
+        folder::FileKind::Cassette(cassette, form) => Some(Ok((form.to_string(), cassette.len() as u64))),
+        folder::FileKind::Damaged(why) | folder::FileKind::Unread(why) => Some(Err(why)),
+        folder::FileKind::Other => None,
+    }
+}
+
 /// Opens a cassette of any form; tells why if it cannot.
 pub(crate) fn open(path: &Path, options: ReadOptions) -> Result<(Cassette, Form), End> {
     Cassette::open_any_with(path, options).map_err(|error| unreadable(path, &error))

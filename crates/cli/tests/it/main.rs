@@ -24,6 +24,7 @@ mod limits;
 mod live_roads;
 mod load;
 mod logs;
+mod looking;
 mod lsp;
 mod manual;
 mod memory;

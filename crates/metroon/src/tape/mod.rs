@@ -629,6 +629,19 @@ impl TapeReader {
         Ok(Self { disk, reader, pieces: Pieces::default() })
     }
 
+    /// Whether it holds a recorded run, and not frames of another kind.
+    ///
+    /// # Errors
+    /// Its first frame cannot be read.
+    pub fn holds_run(&mut self) -> Result<bool, TapeError> {
+        let begins = self.next(|frame| Ok(matches!(frame, TapeFrame::Begin(_))));
+        self.rewind()?;
+        match begins {
+            Err(TapeError::NotATape) => Ok(false),
+            begins => Ok(begins? == Some(true)),
+        }
+    }
+
     /// Begins anew.
     pub(crate) fn rewind(&mut self) -> Result<(), TapeError> {
         self.reader = reader(&self.disk)?;

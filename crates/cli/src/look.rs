@@ -1,0 +1,254 @@
+//! `metroon look`: what a file or a folder is, and what can be done with it.
+//!
+//! What it is, its content says. A folder is asked as a knowledge base, a store, a journal and a package, in this order; then its files are
+//! counted by what they are. Nothing is written, and everything can be looked at while another process writes it.
+
+use crate::cassette::found_at;
+use crate::end::End;
+use crate::output::{Ended, Out, counted, fail};
+use clap::Args;
+use journal::{Directory, Disk};
+use metroon::History;
+use metroon::tape::TapeReader;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use store::{OpenError, Store};
+
+/// How many files of a folder are looked at.
+const FILES_MAX: usize = 1000;
+
+pub(crate) const ABOUT: &str = "\
+PATH is a program, a knowledge base, a tape, a cassette in any form, a store, a journal, a package, or a folder of these. Its
+content says which it is, not its name.
+
+Exit code: 0 fine; 1 it is nothing that Metroon reads, or it cannot be read; 2 there is nothing; 4 it is damaged.";
+
+#[derive(Debug, Args)]
+pub(crate) struct LookArguments {
+    /// The file or the folder
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+
+    /// Print one JSON object: what it is, its counts, and commands with what they do
+    #[arg(long)]
+    json: bool,
+}
+
+/// What something is.
+struct Look {
+    /// With its article.
+    kind: &'static str,
+    counts: Map<String, Value>,
+    /// What is wrong with it.
+    damage: Option<String>,
+    /// What can be done with it: `PATH` stands for its path.
+    commands: &'static [(&'static str, &'static str)],
+}
+
+impl Look {
+    fn new(kind: &'static str, commands: &'static [(&'static str, &'static str)]) -> Self {
+        Self { kind, counts: Map::new(), damage: None, commands }
+    }
+
+    fn count(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.counts.insert(name.to_owned(), value.into());
+        self
+    }
+
+    fn damaged(self, why: impl ToString) -> Self {
+        Self { damage: Some(why.to_string()), ..self }
+    }
+}
+
+const BASE: &[(&str, &str)] = &[
+    ("metroon kb query PATH PATTERN", "the atoms that match"),
+    ("metroon why PATH ATOM", "which form put an atom there"),
+    ("metroon kb log PATH", "its commits"),
+    ("metroon run --kb PATH FILE", "go on in it"),
+];
+const DAMAGED_BASE: &[(&str, &str)] = &[
+    ("metroon kb verify PATH", "what is damaged"),
+    ("metroon kb salvage PATH --to NEW", "carry what is sound into a new one"),
+];
+const STORE: &[(&str, &str)] = &[
+    ("metroon store scan PATH", "its keys and values, in order"),
+    ("metroon store stats PATH", "counts, and its runs"),
+    ("metroon store verify PATH", "whether it is sound"),
+];
+const DAMAGED_STORE: &[(&str, &str)] = &[
+    ("metroon store verify PATH", "what is damaged"),
+    ("metroon store salvage PATH --to NEW", "carry what can be read into a new one"),
+];
+const JOURNAL: &[(&str, &str)] =
+    &[("metroon journal show PATH", "a line for each frame"), ("metroon journal verify PATH", "whether it is sound")];
+const TAPE: &[(&str, &str)] = &[
+    ("metroon replay PATH", "run it again and compare"),
+    ("metroon replay PATH --repl", "run it again and open a prompt behind it"),
+    ("metroon tape show PATH", "its frames"),
+];
+const DAMAGED_TAPE: &[(&str, &str)] = &[("metroon tape verify PATH", "what is damaged")];
+const CASSETTE: &[(&str, &str)] = &[
+    ("metroon cassette show PATH", "its exchanges"),
+    ("metroon replay PATH -- COMMAND", "answer the requests of a program from it"),
+    ("metroon cassette convert PATH NEW", "write it in another form"),
+];
+const DAMAGED_CASSETTE: &[(&str, &str)] = &[("metroon cassette verify PATH", "what is damaged")];
+const PROGRAM: &[(&str, &str)] = &[
+    ("metroon run PATH", "run it"),
+    ("metroon check PATH", "look for likely mistakes"),
+    ("metroon run --record NEW.tape PATH", "run it and keep everything that it reads"),
+];
+const DATA: &[(&str, &str)] = &[("metroon kb load DIR PATH", "make facts of it in a knowledge base")];
+const PACKAGE: &[(&str, &str)] = &[("metroon check PATH", "look for likely mistakes in its modules")];
+const FOLDER: &[(&str, &str)] = &[("metroon cassette list PATH", "the cassettes in it")];
+
+/// Tells what something is.
+pub(crate) fn run(arguments: &LookArguments) -> Ended {
+    let path = &arguments.path;
+    let about = fs::metadata(path).map_err(|error| {
+        let end = if error.kind() == std::io::ErrorKind::NotFound { End::Usage } else { End::Error };
+        fail(&format!("cannot look at {}: {error}", path.display()), "check the path", end)
+    })?;
+    let found = if about.is_dir() { folder(path)? } else { file(path) };
+    let Some(look) = found else {
+        let help = "Metroon reads programs, knowledge bases, tapes, cassettes, stores, journals, and tables of facts";
+        return Err(fail(&format!("{} is nothing that Metroon knows", path.display()), help, End::Error));
+    };
+    let mut out = Out::new();
+    let named = |command: &str| command.replace("PATH", &path.display().to_string());
+    if arguments.json {
+        let commands = look.commands.iter().map(|(command, does)| json!({"command": named(command), "does": does}));
+        let object = json!({
+            "path": path.display().to_string(),
+            "kind": look.kind.split_once(' ').map_or(look.kind, |(_, kind)| kind),
+            "counts": look.counts,
+            "damage": look.damage,
+            "commands": commands.collect::<Vec<Value>>(),
+        });
+        out.line(&object.to_string())?;
+    } else {
+        let counts: Vec<String> = look.counts.iter().map(|(name, value)| said(name, value)).collect();
+        let colon = if counts.is_empty() { "" } else { ": " };
+        out.line(&format!("{}: {}{colon}{}", path.display(), look.kind, counts.join(", ")))?;
+        let commands: Vec<(String, &str)> =
+            look.commands.iter().map(|(command, does)| (named(command), *does)).collect();
+        let width = commands.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+        commands.iter().try_for_each(|(command, does)| out.line(&format!("  {command:<width$}  {does}")))?;
+    }
+    out.end()?;
+    match look.damage {
+        Some(why) => Err(fail(&why, "", End::Damaged)),
+        None => Ok(End::Fine),
+    }
+}
+
+/// A count in words: `atoms: 1` is "1 atom". What is not a number follows its name.
+fn said(name: &str, value: &Value) -> String {
+    match value.as_u64() {
+        Some(count) => counted(count, name.strip_suffix('s').unwrap_or(name)),
+        None => format!("{name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+    }
+}
+
+/// What a folder is; `None` if nothing in it is known.
+fn folder(path: &Path) -> Result<Option<Look>, End> {
+    Ok(match base(path).or_else(|| store(path)).or_else(|| segments(path)) {
+        None if path.join("metroon.toml").is_file() => Some(Look::new("a package", PACKAGE)),
+        None => files_of(path)?,
+        found => found,
+    })
+}
+
+fn base(path: &Path) -> Option<Look> {
+    use metroon::KnowledgeBaseError::{Missing, NotABase};
+    match History::open(path) {
+        Ok(history) => {
+            let report = history.report();
+            let look = Look::new("a knowledge base", BASE).count("commits", report.commits);
+            Some(look.count("atoms", report.atoms as u64).count("state", format!("{:032x}", report.hash)))
+        }
+        Err(Missing { .. } | NotABase { .. }) => None,
+        Err(error) => Some(Look::new("a knowledge base that cannot be read", DAMAGED_BASE).damaged(error)),
+    }
+}
+
+fn store(path: &Path) -> Option<Look> {
+    match Store::open_read_only(path) {
+        Ok(snapshot) => {
+            let names: Vec<String> = snapshot.keyspaces().iter().map(|keyspace| keyspace.name.clone()).collect();
+            Some(Look::new("a store of keys and values", STORE).count("keyspaces", names.join(", ")))
+        }
+        Err(OpenError::Absent | OpenError::Foreign) => None,
+        Err(error) => Some(Look::new("a store that cannot be read", DAMAGED_STORE).damaged(error)),
+    }
+}
+
+/// A journal of segments.
+fn segments(path: &Path) -> Option<Look> {
+    let names = Directory::open(path).and_then(|folder| folder.list()).ok()?;
+    let count = names.iter().filter(|name| name.ends_with(".segment")).count();
+    (count > 0).then(|| Look::new("a journal", JOURNAL).count("segments", count as u64))
+}
+
+/// A folder by what its files are.
+fn files_of(path: &Path) -> Result<Option<Look>, End> {
+    let unreadable = |error| fail(&format!("cannot list {}: {error}", path.display()), "ask its owner", End::Error);
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(unreadable)?.take(FILES_MAX) {
+        files.push(entry.map_err(unreadable)?.path());
+    }
+    for look in files.iter().filter(|path| path.is_file()).filter_map(|path| file(path)) {
+        *counts.entry(look.kind).or_default() += 1;
+    }
+    if counts.is_empty() {
+        return Ok(None);
+    }
+    let has_cassettes = counts.keys().any(|kind| kind.ends_with("cassette"));
+    let look = Look::new("a folder", if has_cassettes { FOLDER } else { &[] });
+    let with = |look: Look, (kind, count): (&str, u64)| {
+        let kind = kind.split_once(' ').map_or(kind, |(_, kind)| kind);
+        look.count(&format!("{kind}s"), count)
+    };
+    Ok(Some(counts.into_iter().fold(look, with)))
+}
+
+/// What a file is, if it is known.
+fn file(path: &Path) -> Option<Look> {
+    match TapeReader::open(path).map(|mut tape| tape.holds_run()) {
+        Ok(Ok(true)) => return Some(Look::new("a tape of a run", TAPE)),
+        Ok(Err(error)) => return Some(Look::new("a damaged tape", DAMAGED_TAPE).damaged(error)),
+        Ok(Ok(false)) | Err(_) => {}
+    }
+    match found_at(path) {
+        Some(Ok((form, exchanges))) => {
+            let look = Look::new("a cassette", CASSETTE).count("form", form);
+            return Some(look.count("exchanges", exchanges));
+        }
+        Some(Err(why)) => return Some(Look::new("a damaged cassette", DAMAGED_CASSETTE).damaged(why)),
+        None => {}
+    }
+    let mut magic = [0; 8];
+    let is_read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    if is_read && &magic == b"METROONJ" {
+        return Some(Look::new("a journal in one file", JOURNAL));
+    }
+    if is_read && (magic.starts_with(b"METROON") || &magic == b"MTRNCNTR") {
+        return Some(Look::new("a part of what lies in its folder", &[]));
+    }
+    match path.extension()?.to_str()? {
+        "metta" => program(path),
+        "csv" | "tsv" | "nt" | "jsonl" | "ndjson" => Some(Look::new("a table of facts", DATA)),
+        _ => None,
+    }
+}
+
+fn program(path: &Path) -> Option<Look> {
+    let text = fs::read_to_string(path).ok()?;
+    let parsed = metta::syntax::parse(&text);
+    let look = Look::new("a program", PROGRAM).count("forms", parsed.forms_before_error().len() as u64);
+    Some(look)
+}
