@@ -12,6 +12,7 @@ use crate::warning::StateWarning;
 use crate::{Epoch, Options};
 use journal::{Access, Chain, Disk, Durability, Position};
 use std::error::Error;
+use std::path::Path;
 use std::sync::Arc;
 use twox_hash::XxHash3_128;
 
@@ -33,6 +34,9 @@ impl State {
     /// # Errors
     /// The state keeps no log, or the disk refuses.
     pub fn checkpoint(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
+        if self.log.is_awaited() {
+            return Ok(());
+        }
         let disk = self.log.disk().ok_or(OpenError::NoLog)?.clone();
         self.sync(Durability::Fsync)?;
         let Some(position) = self.log.position() else { return Ok(()) };
@@ -62,6 +66,22 @@ impl State {
         state.log = crate::log::Log::new(disk, &state.options, epoch);
         state.log.begin()?;
         state.checkpoint()?;
+        Ok(state)
+    }
+
+    /// [`State::fork_to`] a folder, which is made if it is not there, and locked as long as the state lives.
+    ///
+    /// # Errors
+    /// As [`State::fork_to`]; another process has the folder.
+    pub fn fork_in(
+        &self,
+        epoch: Epoch,
+        folder: impl AsRef<Path>,
+        options: Options,
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let (disk, lock) = crate::log::locked(folder.as_ref())?;
+        let mut state = self.fork_to(epoch, disk, options)?;
+        state.log.hold(lock);
         Ok(state)
     }
 }

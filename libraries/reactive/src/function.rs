@@ -90,6 +90,15 @@ impl<'a> Inputs<'a> {
         self.held(self.dependencies[index])
     }
 
+    /// What the page holds that was named at this place, to be kept as long as it is wanted, without a copy.
+    ///
+    /// # Panics
+    /// Fewer pages were named.
+    pub fn share(&self, index: usize) -> Arc<[u8]> {
+        let page = self.pages.get(self.dependencies[index]);
+        page.and_then(|page| page.bytes.clone()).expect("what a page depends on is there")
+    }
+
     /// What each of the pages holds, in the order in which they were named.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> {
         self.dependencies.iter().map(|&page| self.held(page))

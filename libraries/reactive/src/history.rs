@@ -41,12 +41,32 @@ impl State {
         Ok(self.past(epoch)?.snapshot())
     }
 
-    /// Another state that is as this one was after a commit, and keeps no log. What is done to one of them does not change the other.
+    /// Another state that is as this one was after a commit, and keeps no log. What is done to one of them does not change the other. They share
+    /// what pages hold until one writes.
     ///
     /// # Errors
     /// As [`State::at`].
     pub fn fork(&self, epoch: Epoch) -> Result<Self, OpenError> {
+        if epoch == self.epoch {
+            return Ok(self.copy());
+        }
         self.past(epoch)
+    }
+
+    /// This state as it is now, without its log and its subscribers.
+    fn copy(&self) -> Self {
+        let mut state = Self::new(self.functions.clone(), self.options.clone());
+        state.pages = self.pages.clone();
+        state.nodes.clone_from(&self.nodes);
+        state.free.clone_from(&self.free);
+        state.epoch = self.epoch;
+        for slot in 0..state.pages.slots() {
+            state.hash.note(slot);
+            let Some(derivation) = &state.nodes[slot as usize].derivation else { continue };
+            let slots: Vec<u32> = derivation.dependencies.iter().map(|page| page.slot).collect();
+            state.schedule.set_dependencies(slot, &slots).expect("these are derived without a cycle");
+        }
+        state
     }
 
     /// What a page held after each commit that changed it, from its creation on.
@@ -74,10 +94,10 @@ impl State {
     }
 
     fn past(&self, epoch: Epoch) -> Result<Self, OpenError> {
-        let disk = self.kept()?;
         if epoch > self.epoch {
             return Err(OpenError::NoSuchEpoch { epoch, last: self.epoch });
         }
+        let disk = self.kept()?;
         self.log.sync(journal::Durability::Os).map_err(OpenError::Journal)?;
         Self::at_epoch(disk, self.functions.clone(), self.options.clone(), epoch, &mut Vec::new())
     }

@@ -1,16 +1,22 @@
 //! The log of a state: a journal whose first frame says what it is, and whose other frames are commits.
 //!
-//! Its file is made with the first commit, so a state that never commits leaves none.
+//! Its file is made with the first commit, so a state that never commits leaves none. So is its folder, if it has one of its own: until
+//! then the log only knows where that is to be.
 
 use crate::error::OpenError;
 use crate::record::{self, CommitRecord, Parts};
 use crate::{Epoch, Options};
-use journal::{Disk, Durability, FRAME_BYTES_MAX, FolderLock, Journal, Position, ReadError, Reader, Warning};
+use journal::{
+    Directory, Disk, Durability, FRAME_BYTES_MAX, FolderLock, Journal, Position, ReadError, Reader, Warning,
+};
 use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Default)]
 pub(crate) struct Log {
+    /// The folder that is made and locked with the first commit, until then.
+    awaited: Option<PathBuf>,
     disk: Option<Arc<dyn Disk>>,
     journal: Option<Arc<Journal>>,
     options: journal::Options,
@@ -25,10 +31,28 @@ pub(crate) struct Log {
 impl Log {
     /// A log that begins, after `base`, on a disk that holds none. Its beginning is as durable as its commits are to be.
     pub(crate) fn new(disk: Arc<dyn Disk>, options: &Options, base: Epoch) -> Self {
-        // What needs no sync begins with its first commit, in one write.
-        let beginning = if options.durability == Durability::Fsync { Durability::Fsync } else { Durability::None };
-        let options = options.journal.clone().beginning(beginning);
-        Self { disk: Some(disk), options, base, ..Self::default() }
+        Self { disk: Some(disk), options: options_of(options), base, ..Self::default() }
+    }
+
+    /// A log that begins in a folder, of which nothing is asked yet.
+    pub(crate) fn awaiting(folder: &Path, options: &Options) -> Self {
+        // The program may go to another folder before it commits.
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        Self { awaited: Some(folder), options: options_of(options), ..Self::default() }
+    }
+
+    /// Makes and locks the folder that is awaited, if one is.
+    ///
+    /// # Errors
+    /// It holds a state already, another process has it, or the system refuses. It is awaited still.
+    pub(crate) fn claim(&mut self) -> Result<(), OpenError> {
+        let Some(folder) = &self.awaited else { return Ok(()) };
+        let (disk, lock) = locked(folder)?;
+        if has_segments(&disk) {
+            return Err(OpenError::NotEmpty);
+        }
+        (self.awaited, self.disk, self._lock) = (None, Some(disk), Some(lock));
+        Ok(())
     }
 
     /// The log that a disk holds, to be continued; one that begins if it holds none.
@@ -61,7 +85,12 @@ impl Log {
 
     /// Whether commits are kept.
     pub(crate) fn is_kept(&self) -> bool {
-        self.disk.is_some()
+        self.disk.is_some() || self.awaited.is_some()
+    }
+
+    /// Whether it has no disk yet, since nothing was committed.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.awaited.is_some()
     }
 
     /// Makes the file of a log that begins.
@@ -96,6 +125,7 @@ impl Log {
 
     /// The journal; none if nothing is kept.
     fn opened(&mut self) -> Result<Option<&Arc<Journal>>, Box<dyn Error + Send + Sync>> {
+        self.claim()?;
         let Some(disk) = &self.disk else { return Ok(None) };
         if self.journal.is_none() {
             let (journal, _) = Journal::open(disk.clone(), self.options.clone())?;
@@ -124,6 +154,23 @@ impl Log {
     pub(crate) fn sync(&self, durability: Durability) -> Result<(), Box<dyn Error + Send + Sync>> {
         Ok(self.journal.as_ref().map_or(Ok(()), |journal| journal.sync(durability))?)
     }
+}
+
+/// What needs no sync begins with its first commit, in one write.
+fn options_of(options: &Options) -> journal::Options {
+    let beginning = if options.durability == Durability::Fsync { Durability::Fsync } else { Durability::None };
+    options.journal.clone().beginning(beginning)
+}
+
+/// A folder as a disk, and its lock.
+///
+/// # Errors
+/// Another process has it, or the system refuses.
+pub(crate) fn locked(folder: &Path) -> Result<(Arc<dyn Disk>, FolderLock), OpenError> {
+    let refused = |error| OpenError::Folder { folder: folder.to_owned(), error };
+    let disk = Directory::create(folder).map_err(refused)?;
+    let lock = FolderLock::take(folder, "LOCK").map_err(OpenError::Lock)?;
+    Ok((Arc::new(disk), lock))
 }
 
 /// Whether a journal was begun on a disk.

@@ -22,6 +22,11 @@ pub struct PageId {
 }
 
 impl PageId {
+    /// The name that a state gave to a page, put together again from its two numbers: by a program that has kept them.
+    pub fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+
     /// Its place among the pages of the state.
     pub fn slot(self) -> u32 {
         self.slot
@@ -143,6 +148,11 @@ impl Snapshot {
     /// What a page held; none if it was not there.
     pub fn read(&self, page: PageId) -> Option<&[u8]> {
         self.pages.bytes(page)
+    }
+
+    /// What a page held, to be kept as long as it is wanted, without a copy; none if it was not there.
+    pub fn share(&self, page: PageId) -> Option<Arc<[u8]>> {
+        self.pages.get(page)?.bytes.clone()
     }
 
     /// The last commit that had changed a page; none if it was not there.

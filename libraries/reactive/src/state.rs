@@ -7,7 +7,7 @@ use crate::error::OpenError;
 use crate::events::{self, Filter, Subscribers, Subscription};
 use crate::function::{FunctionName, Functions};
 use crate::hash::StateHash;
-use crate::log::Log;
+use crate::log::{Log, locked};
 use crate::node::Node;
 use crate::page::{Buffers, PageId, PageTable, Snapshot};
 use crate::record::Origin;
@@ -15,7 +15,7 @@ use crate::statistics::Statistics;
 use crate::warning::StateWarning;
 use crate::work::Work;
 use crate::{Epoch, Options};
-use journal::{Directory, Disk, Durability, FolderLock};
+use journal::{Disk, Durability};
 use schedule::Schedule;
 use std::error::Error;
 use std::path::Path;
@@ -92,19 +92,24 @@ impl State {
         Self { log, ..Self::new(functions, options) }
     }
 
-    /// A state without pages that keeps its log in a folder, which is made if it is not there. The folder is locked as long as the state lives:
-    /// no other process writes there.
+    /// A state without pages that keeps its log in a folder. Nothing is asked of the disk before the first commit: that makes the folder if
+    /// it is not there, locks it as long as the state lives, so that no other process writes there, and begins the log. Until then a state
+    /// costs what one in memory costs, and leaves nothing.
+    ///
+    /// The first commit is refused, with [`CommitError::Log`](crate::CommitError::Log), if the folder holds a state already, another process
+    /// has it, or the system refuses. [`State::claim`] finds that out before.
+    pub fn create_in(folder: impl AsRef<Path>, functions: Functions, options: Options) -> Self {
+        let log = Log::awaiting(folder.as_ref(), &options);
+        Self { log, ..Self::new(functions, options) }
+    }
+
+    /// Makes and locks the folder of [`State::create_in`] now, and waits for the disk. The log begins with the first commit all the same.
+    /// A state that has its folder, or needs none, stays as it is.
     ///
     /// # Errors
     /// The folder holds a state already, another process has it, or the system refuses.
-    pub fn create_in(folder: impl AsRef<Path>, functions: Functions, options: Options) -> Result<Self, OpenError> {
-        let (disk, lock) = locked(folder.as_ref())?;
-        if crate::log::has_segments(&disk) {
-            return Err(OpenError::NotEmpty);
-        }
-        let mut state = Self::create(disk, functions, options);
-        state.log.hold(lock);
-        Ok(state)
+    pub fn claim(&mut self) -> Result<(), OpenError> {
+        self.log.claim()
     }
 
     /// The state that a folder holds, to be continued, as [`State::open`] does; one without pages if it holds none. The folder is locked as
@@ -149,6 +154,11 @@ impl State {
     /// What a page holds; none if it is not there.
     pub fn read(&self, page: PageId) -> Option<&[u8]> {
         self.pages.bytes(page)
+    }
+
+    /// What a page holds now, to be kept as long as it is wanted, without a copy: later commits write elsewhere. None if it is not there.
+    pub fn share(&self, page: PageId) -> Option<Arc<[u8]>> {
+        self.pages.get(page)?.bytes.clone()
     }
 
     /// The last commit that changed a page; none if it is not there.
@@ -231,14 +241,6 @@ impl State {
     pub(crate) fn now(&self) -> u64 {
         self.options.clock.as_ref().map_or(0, |clock| clock())
     }
-}
-
-/// A folder as a disk, and its lock.
-fn locked(folder: &Path) -> Result<(Arc<dyn Disk>, FolderLock), OpenError> {
-    let refused = |error| OpenError::Folder { folder: folder.to_owned(), error };
-    let disk = Directory::create(folder).map_err(refused)?;
-    let lock = FolderLock::take(folder, "LOCK").map_err(OpenError::Lock)?;
-    Ok((Arc::new(disk), lock))
 }
 
 /// Why a page holds what it holds.

@@ -44,7 +44,30 @@ pub struct Stages {
     pub notify: u64,
 }
 
+impl Stages {
+    /// The stages in their order, by name.
+    pub fn named(&self) -> [(&'static str, u64); 6] {
+        let Self { apply, diff, schedule, run, log, notify } = *self;
+        [("apply", apply), ("diff", diff), ("schedule", schedule), ("run", run), ("log", log), ("notify", notify)]
+    }
+}
+
 impl Statistics {
+    /// What was counted, by name; without the stages.
+    pub fn counts(&self) -> [(&'static str, u64); 9] {
+        [
+            ("commits", self.commits),
+            ("written", self.written),
+            ("unchanged", self.unchanged),
+            ("visited", self.visited),
+            ("ran", self.ran),
+            ("cut_off", self.cut_off),
+            ("heights", self.heights),
+            ("bytes_compared", self.bytes_compared),
+            ("bytes_logged", self.bytes_logged),
+        ]
+    }
+
     /// Adds those of a commit.
     pub(crate) fn add(&mut self, other: &Self) {
         self.commits += other.commits;

@@ -71,17 +71,17 @@ fn torn_tail_every_offset() {
 #[test]
 fn log_private_to_state() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("private-{}", std::process::id()));
-    let mut one = State::create_in(&folder, functions(), Options::default()).unwrap();
+    let mut one = State::create_in(&folder, functions(), Options::default());
     let page = create(&mut one, b"mine");
     for second in [
-        State::create_in(&folder, functions(), Options::default()).err(),
+        State::create_in(&folder, functions(), Options::default()).claim().err(),
         State::open_in(&folder, functions(), Options::default()).err(),
     ] {
         let said = second.expect("the folder is taken").to_string();
         assert!(said.contains("process") && said.contains("holds the lock"), "{said}");
     }
     drop(one);
-    assert!(matches!(State::create_in(&folder, functions(), Options::default()), Err(OpenError::NotEmpty)));
+    assert!(matches!(State::create_in(&folder, functions(), Options::default()).claim(), Err(OpenError::NotEmpty)));
     let (state, _) = State::open_in(&folder, functions(), Options::default()).unwrap();
     assert_eq!(state.read(page), Some(&b"mine"[..]));
     drop(state);
