@@ -1,5 +1,6 @@
 """Metroon: a MeTTa reasoning engine with perfect recall."""
 
+from . import pages
 from ._base import Change, Event, KnowledgeBase, LiveQuery, Progress, Reason, Rows, Subscription, Transaction, View
 from ._cassettes import Cassette, OutsideConnection, cassette
 from ._engine import Atom, Expression, Grounded, Symbol, Variable, __version__, parse
@@ -13,6 +14,10 @@ from ._errors import (
     LimitError,
     MettaError,
     NotReducible,
+    PageError,
+    PageFunctionError,
+    PageKeyError,
+    PageValueError,
     ParseError,
     ReplayError,
     RowError,
@@ -45,6 +50,10 @@ __all__ = [
     "MettaError",
     "NotReducible",
     "OutsideConnection",
+    "PageError",
+    "PageFunctionError",
+    "PageKeyError",
+    "PageValueError",
     "ParseError",
     "Progress",
     "Reason",
@@ -66,6 +75,7 @@ __all__ = [
     "cassette",
     "function",
     "load_ipython_extension",
+    "pages",
     "parse",
     "record",
     "replay",

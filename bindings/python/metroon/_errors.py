@@ -14,6 +14,10 @@ __all__ = [
     "LimitError",
     "MettaError",
     "NotReducible",
+    "PageError",
+    "PageFunctionError",
+    "PageKeyError",
+    "PageValueError",
     "ParseError",
     "ReplayError",
     "RowError",
@@ -117,6 +121,22 @@ class StoreError(MettaError):
 
 class CassetteError(MettaError):
     """A cassette cannot be recorded or read, does not answer what is asked, or is gone past."""
+
+
+class PageError(MettaError):
+    """A state of pages cannot be opened, written or read."""
+
+
+class PageKeyError(PageError, KeyError):
+    """There is no such page."""
+
+
+class PageValueError(PageError, ValueError):
+    """A step cannot be made as it is meant, and the transaction is refused; or there is no such commit."""
+
+
+class PageFunctionError(PageError):
+    """A function cannot derive a page, and the transaction is refused. What the function has raised is the cause."""
 
 
 class NotReducible(Exception):

@@ -6,6 +6,7 @@
 //! 3. Functions of Python (`functions`) are called on the thread of the engine. What they ask of that engine is done inside the form
 //!    that calls them.
 //! 4. `knowledge_base`, `tapes` and `store` are what `metroon` offers, `runner` and `spaces` what `metroon.hyperon` stands on.
+//! 5. `pages` is another library, `reactive`, and has nothing to do with engines.
 //!
 //! No lock of the engine is held while Python runs, and no call that may wait for the engine holds the interpreter lock.
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ mod knowledge_base;
 mod limits;
 mod live;
 mod matching;
+mod pages;
 mod progress;
 mod rows;
 mod runner;
@@ -60,6 +62,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<store::StoreRange>()?;
     module.add_function(wrap_pyfunction!(store::atom_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(store::atom_of_bytes, module)?)?;
+    pages::add_to(module)?;
     module.add_function(wrap_pyfunction!(matching::equivalent, module)?)?;
     module.add_function(wrap_pyfunction!(runner::opaque, module)?)?;
     module.add_function(wrap_pyfunction!(runner::matching, module)?)?;

@@ -31,6 +31,14 @@ def test_the_page_does_what_it_says(tmp_path, monkeypatch, url):
     assert found.attempted > 20 and found.failed == 0
 
 
+def test_the_page_about_pages_does_what_it_says(tmp_path, monkeypatch):
+    pytest.importorskip("numpy")
+    monkeypatch.chdir(tmp_path)
+    page = PAGE.with_name("pages.md")
+    found = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert found.attempted > 30 and found.failed == 0
+
+
 def test_the_readme_of_the_package_runs(capsys):
     text = (PAGE.parents[1] / "bindings" / "python" / "README.md").read_text()
     exec(text.split("```python\n")[1].split("```")[0], {})
