@@ -32,6 +32,8 @@ class PageStatistics:
     bytes_logged: int
     stages: Dict[str, int]
     """How long the stages took, in nanoseconds, if the state is timed."""
+    latency: Dict[str, int]
+    """How long commits took, in nanoseconds, if the state is timed: `min`, `mean`, `p50`, `p99` and `max`, of so many `commits`."""
 
 
 @dataclass(frozen=True)

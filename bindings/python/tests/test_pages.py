@@ -455,6 +455,9 @@ def test_stages_are_measured_if_that_is_wanted():
     timed, other = pages.State(timed=True), pages.State()
     sheet(timed), sheet(other)
     assert timed.statistics().stages["run"] > 0
+    latency = timed.statistics().latency
+    assert latency["commits"] == 1 and 0 < latency["min"] == latency["max"] == latency["p99"] == latency["mean"]
+    assert set(other.statistics().latency.values()) == {0}
     assert set(other.statistics().stages.values()) == {0} and other.statistics().ran == 2
 
 

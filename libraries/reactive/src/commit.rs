@@ -22,7 +22,7 @@ use crate::node::{Derivation, Node};
 use crate::page::{PAGE_BYTES_MAX, Page, PageId, contents};
 use crate::record::{Origin, Structural};
 use crate::state::State;
-use crate::statistics::Statistics;
+use crate::statistics::{Latency, Statistics};
 use crate::transaction::{PageRef, Step, Transaction};
 use crate::work::Work;
 use journal::Durability;
@@ -58,9 +58,16 @@ impl State {
         transaction: &Transaction,
         durability: Durability,
     ) -> Result<Commit, CommitError> {
+        let begun = self.now();
         let origin = Origin::new(&transaction.source, transaction.cause);
         let outcome = self.apply_all(transaction).and_then(|()| self.settle(&origin, Some(durability)));
-        self.end(outcome)
+        let mut commit = self.end(outcome)?;
+        if commit.statistics.commits > 0 && self.times.is_some() {
+            let took = self.now() - begun;
+            commit.statistics.latency = Latency::of_one(took);
+            self.times.iter_mut().for_each(|times| times.add(took));
+        }
+        Ok(commit)
     }
 
     /// Keeps what a transaction did, or puts back what was.

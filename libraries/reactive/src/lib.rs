@@ -58,7 +58,7 @@ pub use page::{PAGE_BYTES_MAX, PageId, Snapshot};
 pub use record::{Malformed, VERSION};
 pub use shared::SharedState;
 pub use state::{Reason, State, Why};
-pub use statistics::{Stages, Statistics};
+pub use statistics::{Latency, Stages, Statistics};
 pub use transaction::{Mask, NewPage, PageRef, Transaction};
 pub use verify::{Problem, Verification};
 pub use warning::StateWarning;

@@ -11,7 +11,7 @@ use crate::log::{Log, locked};
 use crate::node::Node;
 use crate::page::{Buffers, PageId, PageTable, Snapshot};
 use crate::record::Origin;
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, Times};
 use crate::warning::StateWarning;
 use crate::work::Work;
 use crate::{Epoch, Options};
@@ -62,6 +62,8 @@ pub struct State {
     pub(crate) log: Log,
     pub(crate) subscribers: Subscribers,
     pub(crate) statistics: Statistics,
+    /// How long commits took; none without a clock.
+    pub(crate) times: Option<Times>,
     pub(crate) options: Options,
     pub(crate) work: Work,
 }
@@ -81,6 +83,7 @@ impl State {
             log: Log::default(),
             subscribers: Subscribers::default(),
             statistics: Statistics::default(),
+            times: options.clock.as_ref().map(|_| Times::default()),
             options,
             work: Work::default(),
         }
@@ -143,6 +146,7 @@ impl State {
         self.hash = StateHash::default();
         self.subscribers = Subscribers::default();
         self.statistics = Statistics::default();
+        self.times = self.options.clock.as_ref().map(|_| Times::default());
         self.log = disk.map_or_else(Log::default, |disk| Log::new(disk, &self.options, 0));
     }
 
@@ -182,9 +186,10 @@ impl State {
         self.hash.get(&self.pages, &self.nodes)
     }
 
-    /// What all commits together cost.
+    /// What all commits together cost, since the state was made or opened. Those of its log that opening made again are counted, and not timed.
     pub fn statistics(&self) -> Statistics {
-        self.statistics
+        let latency = self.times.as_ref().map(Times::latency).unwrap_or_default();
+        Statistics { latency, ..self.statistics }
     }
 
     /// The functions that pages can be derived by, to add to them.

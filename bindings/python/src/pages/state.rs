@@ -258,6 +258,11 @@ fn dictionary<'py>(py: Python<'py>, statistics: &Statistics) -> PyResult<Bound<'
     for (name, count) in statistics.counts() {
         all.set_item(name, count)?;
     }
+    let latency = PyDict::new(py);
+    for (name, time) in statistics.latency.named() {
+        latency.set_item(name, time)?;
+    }
     all.set_item("stages", stages)?;
+    all.set_item("latency", latency)?;
     Ok(all)
 }
