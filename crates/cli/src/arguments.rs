@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Look(crate::look::LookArguments),
     /// Look at a journal, check it, save what can be read of a damaged one
     Journal(crate::journal::JournalArguments),
+    /// Look at the folder of a state of pages
+    Pages(crate::pages::PagesArguments),
     /// Keep keys and values in order in a folder: write, look up, scan, check, copy
     Store(crate::store::StoreArguments),
     /// Print a script that makes a shell complete commands and flags

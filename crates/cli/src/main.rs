@@ -26,6 +26,7 @@ mod lsp;
 mod manual;
 mod output;
 mod package;
+mod pages;
 mod permissions;
 mod profile;
 mod proxy;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
         Command::Watch(arguments) => watch::run(&arguments).into(),
         Command::Look(arguments) => look::run(&arguments).unwrap_or_else(|end| end).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),
+        Command::Pages(arguments) => pages::run(&arguments).into(),
         Command::Store(arguments) => store::run(&arguments).into(),
         Command::Cassette(arguments) => cassette::run(&arguments).into(),
     }

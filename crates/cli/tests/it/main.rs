@@ -32,6 +32,7 @@ mod messages;
 mod mistakes;
 mod output;
 mod packages;
+mod pages_verbs;
 mod permissions;
 mod profile;
 mod proxy;

@@ -162,3 +162,21 @@ fn edge_insert_cost() {
         "110,000 edges, made one page after the other"
     );
 }
+
+#[test]
+fn latency_is_of_commits_that_change_something() {
+    let time = AtomicU64::new(0);
+    let options = Options::default().clock(Arc::new(move || time.fetch_add(1, Ordering::Relaxed)));
+    let mut state = State::new(functions(), options);
+    assert_eq!(state.statistics().latency, reactive::Latency::default());
+    let page = create(&mut state, b"one");
+    let first = state.statistics().latency;
+    assert!(first.commits == 1 && first.min > 0 && first.min == first.max && first.mean == first.p99);
+    write(&mut state, page, b"one");
+    assert_eq!(state.statistics().latency, first, "nothing has changed");
+    let commit = write(&mut state, page, b"two");
+    let all = state.statistics().latency;
+    assert_eq!((all.commits, commit.statistics.latency.commits), (2, 1));
+    assert_eq!(all.max, first.max.max(commit.statistics.latency.max));
+    assert_eq!(state.fork(2).unwrap().statistics().latency.commits, 0);
+}

@@ -1,0 +1,119 @@
+//! `metroon pages`: states of pages, which programs keep with the library `reactive` or with `metroon.pages` of Python.
+
+use crate::end::End;
+use crate::output::{Ended, Out, fail};
+use clap::{Args, Subcommand};
+use journal::{Directory, Disk};
+use reactive::{OpenError, Survey};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const ABOUT: &str = "\
+DIR is the folder of a state, which a program made with the Rust library `reactive` or with `metroon.pages` of Python. It is read while
+another process writes to it, and needs none of the functions that derive its pages.
+
+Exit code: 0 fine; 1 a file cannot be read, or the output cannot be written; 2 wrong usage, or there is no state; 4 the log is damaged.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ABOUT)]
+pub(crate) struct PagesArguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print counts of commits, pages, functions, checkpoints and bytes
+    #[command(after_help = ABOUT)]
+    Stats(StatsArguments),
+}
+
+#[derive(Debug, Args)]
+struct StatsArguments {
+    /// The folder of the state
+    #[arg(value_name = "DIR")]
+    path: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what the command line asks for.
+pub(crate) fn run(arguments: &PagesArguments) -> End {
+    let Verb::Stats(arguments) = &arguments.verb;
+    stats(arguments).unwrap_or_else(|end| end)
+}
+
+fn survey(path: &Path) -> Result<Survey, End> {
+    let name = path.display();
+    let absent = || fail(&format!("there is no state in {name}"), "name the folder that a program gave to it", End::Usage);
+    let disk: Arc<dyn Disk> = match Directory::open(path) {
+        Ok(disk) => Arc::new(disk),
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Err(absent());
+        }
+        Err(error) => return Err(fail(&format!("{name}: {error}"), "check that you may read it", End::Error)),
+    };
+    Survey::read(&disk).map_err(|error| match error {
+        OpenError::NoLog => absent(),
+        error => fail(&format!("{name}: {error}"), "", End::Damaged),
+    })
+}
+
+fn stats(arguments: &StatsArguments) -> Ended {
+    let found = survey(&arguments.path)?;
+    let mut out = Out::new();
+    if arguments.json {
+        out.line(&in_json(&found))?;
+        return out.end();
+    }
+    let derived: u64 = found.derived.values().sum();
+    let mut lines = vec![
+        ("commits", found.epoch - found.base),
+        ("last commit", found.epoch),
+        ("pages", found.pages),
+        ("of them derived", derived),
+        ("bytes of pages", found.page_bytes),
+        ("pages made", found.created),
+        ("pages deleted", found.deleted),
+        ("pages written", found.written),
+        ("bytes written", found.bytes_written),
+        ("bytes of the log", found.log_bytes),
+        ("checkpoints", found.checkpoints.len() as u64),
+        ("bytes of checkpoints", found.checkpoint_bytes),
+    ];
+    if found.base > 0 {
+        lines.insert(0, ("fork of commit", found.base));
+    }
+    for (name, count) in lines {
+        out.line(&format!("{name:<22}  {count}"))?;
+    }
+    for (function, count) in &found.derived {
+        out.line(&format!("derived by {function}: {count}"))?;
+    }
+    out.end()
+}
+
+fn in_json(found: &Survey) -> String {
+    let derived: serde_json::Map<_, _> =
+        found.derived.iter().map(|(function, count)| (function.to_string(), json!(count))).collect();
+    json!({
+        "base": found.base,
+        "epoch": found.epoch,
+        "commits": found.epoch - found.base,
+        "pages": found.pages,
+        "page_bytes": found.page_bytes,
+        "derived": derived,
+        "created": found.created,
+        "deleted": found.deleted,
+        "written": found.written,
+        "bytes_written": found.bytes_written,
+        "hashed": found.hashed,
+        "checkpoints": found.checkpoints,
+        "checkpoint_bytes": found.checkpoint_bytes,
+        "log_bytes": found.log_bytes,
+    })
+    .to_string()
+}
