@@ -6,6 +6,8 @@ pages hold without a copy, and are to be read only: what an array shows never ch
 
 from __future__ import annotations
 
+import json
+import math
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
@@ -45,29 +47,33 @@ _Shape = Union[int, Tuple[int, ...]]
 
 
 class Page:
-    """A page that a transaction makes. It has its name once that is committed."""
+    """A page, with the type and the shape of what it holds. One that a transaction makes has its `id` once that is committed."""
 
-    def __init__(self, transaction: Transaction, number: int, dtype: Any, shape: Tuple[int, ...]) -> None:
-        self._transaction = transaction
-        self._number = number
+    def __init__(self, made: Union[Transaction, State], place: Union[int, PageId], dtype: Any, shape: Tuple[int, ...]) -> None:
+        self._made = made
+        self._place = place
         self.dtype = dtype
         self.shape = shape
 
     @property
     def id(self) -> PageId:
         """Its name in the state, to find it again."""
-        done = self._transaction.result
+        if isinstance(self._place, PageId):
+            return self._place
+        done = self._made.result if isinstance(self._made, Transaction) else None
         if done is None:
-            raise PageValueError("the page has a name once its transaction is committed, and it is not")
-        return done.created[self._number]
+            raise PageValueError("the page has its id once its transaction is committed, and it is not")
+        return done.created[self._place]
 
     @property
     def array(self) -> npt.NDArray[Any]:
-        """What it holds now, as it was typed when it was made: read only, without a copy."""
-        return self._transaction.state[self]
+        """What it holds now: read only, without a copy."""
+        state = self._made.state if isinstance(self._made, Transaction) else self._made
+        return state[self]
 
     def __repr__(self) -> str:
-        name = f"page {self.id.slot}" if self._transaction.result else "page to be made"
+        is_there = isinstance(self._place, PageId) or isinstance(self._made, Transaction) and self._made.result
+        name = f"page {self.id.slot}" if is_there else "page to be made"
         return f"<{name}: {self.dtype}{list(self.shape)}>"
 
 
@@ -117,13 +123,20 @@ class Transaction:
         self.result: Optional[Commit] = None
         self._steps = _engine.PageTransaction(source, cause)
 
-    def create(self, content: Any, dtype: Optional[npt.DTypeLike] = None) -> Page:
-        """Makes a page that holds an array, or bytes. It is as long as they are for ever."""
+    def create(self, content: Any, dtype: Optional[npt.DTypeLike] = None, *, name: str = "") -> Page:
+        """Makes a page that holds an array, or bytes. It is as long as they are for ever. `State.page` finds it by its name."""
         array = _array(content, dtype)
         number = self._open().create(array.tobytes())
-        return Page(self, number, array.dtype, array.shape)
+        return self._described(Page(self, number, array.dtype, array.shape), number, name)
 
-    def derive(self, by: Function, *dependencies: _Named, shape: _Shape, dtype: Optional[npt.DTypeLike] = None) -> Page:
+    def derive(
+        self,
+        by: Function,
+        *dependencies: _Named,
+        shape: _Shape,
+        dtype: Optional[npt.DTypeLike] = None,
+        name: str = "",
+    ) -> Page:
         """Makes a page that a function derives from what these pages hold, and derives again when they change."""
         import numpy
 
@@ -135,7 +148,7 @@ class Transaction:
         length = int(numpy.prod(lengths, dtype=numpy.int64)) * kind.itemsize
         self.state._know(by)
         number = self._open().derive(length, by.name, by.version, self._names(dependencies))
-        return Page(self, number, kind, lengths)
+        return self._described(Page(self, number, kind, lengths), number, name)
 
     def rederive(self, page: _Named, by: Function, *dependencies: _Named) -> None:
         """Derives a page that is derived already by another function, or from other pages."""
@@ -186,13 +199,21 @@ class Transaction:
         if kind is None and self.result is None:
             self.commit()
 
+    def _described(self, page: Page, number: int, name: str) -> Page:
+        """Keeps the name and the type of a page with it, if there is something to say."""
+        if name or page.dtype != "u1" or len(page.shape) != 1:
+            self._steps.describe(number, name, _written_type(page.dtype, page.shape))
+        return page
+
     def _open(self) -> _engine.PageTransaction:
         if self.result is not None:
             raise PageValueError(f"the transaction was committed, as commit {self.result.epoch}; begin another one")
         return self._steps
 
     def _name(self, page: _Named) -> Union[PageId, int]:
-        return page._number if isinstance(page, Page) and page._transaction is self else self.state._id(page)
+        if isinstance(page, Page) and page._made is self and isinstance(page._place, int):
+            return page._place
+        return self.state._id(page)
 
     def _names(self, pages: Sequence[_Named]) -> List[Union[PageId, int]]:
         return [self._name(page) for page in pages]
@@ -284,6 +305,20 @@ class State:
     def read(self, page: _Named, dtype: npt.DTypeLike = "u1") -> npt.NDArray[Any]:
         """What a page holds now, as a flat array of this type: read only, without a copy."""
         return _flat(self._held, page, dtype)
+
+    def page(self, named: Union[str, PageId]) -> Page:
+        """A page by its name, or its id, with the type and the shape that it was made with. Of several with one name it is the first."""
+        found = self._held.find(named) if isinstance(named, str) else _id(named)
+        if found is None:
+            raise PageKeyError(f"there is no page with the name {named!r}")
+        length, said = len(_held(self._held, found)), self._held.metadata(found)
+        return Page(self, found, *_read_type(said[1] if said else b"", length))
+
+    def name(self, page: _Named) -> str:
+        """The name that a page was made with; empty if it has none."""
+        _held(self._held, page)
+        said = self._held.metadata(self._id(page))
+        return said[0] if said else ""
 
     def changed(self, page: _Named) -> int:
         """The last commit that changed a page."""
@@ -451,6 +486,33 @@ def _stored(dtype: npt.DTypeLike) -> Any:
     if kind.hasobject or kind.itemsize == 0:
         raise TypeError(f"pages hold bytes: values of the type {kind} have none of their own")
     return kind.newbyteorder("<")
+
+
+def _written_type(dtype: Any, shape: Tuple[int, ...]) -> bytes:
+    """A type and a shape as they are kept with a page. Other programs may keep something else there."""
+    import numpy
+
+    return json.dumps({"dtype": numpy.lib.format.dtype_to_descr(dtype), "shape": list(shape)}).encode()
+
+
+def _read_type(kept: bytes, length: int) -> Tuple[Any, Tuple[int, ...]]:
+    """What [`_written_type`] wrote; bytes, if somebody else wrote it, or it does not fit the page."""
+    import numpy
+
+    try:
+        said = json.loads(kept)
+        kind, shape = numpy.dtype(_type_of(said["dtype"])), tuple(int(each) for each in said["shape"])
+    except (ValueError, TypeError, KeyError):
+        return numpy.dtype("u1"), (length,)
+    is_fitting = all(each >= 0 for each in shape) and math.prod(shape) * kind.itemsize == length
+    return (kind, shape) if is_fitting and not kind.hasobject else (numpy.dtype("u1"), (length,))
+
+
+def _type_of(said: Any) -> Any:
+    """The description of a type, whose pairs JSON has as lists."""
+    if not isinstance(said, list):
+        return said
+    return [tuple(_type_of(part) if index == 1 else part for index, part in enumerate(field)) for field in said]
 
 
 def _array(content: Any, dtype: Optional[npt.DTypeLike]) -> npt.NDArray[Any]:

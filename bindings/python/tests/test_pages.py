@@ -195,6 +195,34 @@ def test_a_state_is_opened_again_with_its_past(tmp_path):
         assert (written.source, written.cause, written.changed) == ("a correction", 1, 2)
 
 
+def test_pages_are_found_by_name_with_their_type_when_a_state_is_opened_again(tmp_path):
+    fields = numpy.dtype([("price", "<f8"), ("count", "<i4")])
+    with pages.State(tmp_path / "sheet") as state:
+        with state.transaction() as change:
+            table = change.create(numpy.array([[1, 2], [3, 4]], "i4"), name="table")
+            change.create(numpy.array([(0.5, 3)], fields), name="goods")
+            change.create(b"plain")
+            change.derive(doubled, change.create([1.0]), shape=1, name="double")
+        assert state.page("table").array.tolist() == [[1, 2], [3, 4]] and state.name(table) == "table"
+        state.checkpoint()
+    with pages.State(tmp_path / "sheet", functions=[doubled]) as state:
+        assert state.warnings == []
+        table = state.page("table")
+        assert table.array.tolist() == [[1, 2], [3, 4]] and repr(table) == "<page 0: int32[2, 2]>"
+        goods = state.page("goods").array
+        assert goods["price"].tolist() == [0.5] and goods["count"].tolist() == [3]
+        assert state.page(pages.PageId(2)).array.tolist() == list(b"plain") and state.name(pages.PageId(2)) == ""
+        assert state.page("double").array.tolist() == [2]
+        with state.transaction() as change:
+            change.write(table, 9, mask=table.array > 2)
+        assert state.at(2)[table].tolist() == [[1, 2], [9, 9]] and state.fork().page("table").array.tolist() == [[1, 2], [9, 9]]
+        with pytest.raises(KeyError, match="no page with the name 'tabel'"):
+            state.page("tabel")
+        with pytest.raises(metroon.PageValueError, match="a name of up to 1024 bytes"):
+            with state.transaction() as change:
+                change.create(b"1", name="n" * 1025)
+
+
 def test_a_checkpoint_and_the_log_are_compared_with_the_state(tmp_path):
     folder = tmp_path / "sheet"
     with pages.State(folder) as state:

@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &PagesArguments) -> End {
 
 fn survey(path: &Path) -> Result<Survey, End> {
     let name = path.display();
-    let absent = || fail(&format!("there is no state in {name}"), "name the folder that a program gave to it", End::Usage);
+    let absent =
+        || fail(&format!("there is no state in {name}"), "name the folder that a program gave to it", End::Usage);
     let disk: Arc<dyn Disk> = match Directory::open(path) {
         Ok(disk) => Arc::new(disk),
         Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {

@@ -6,7 +6,7 @@
 use crate::error::OpenError;
 use crate::node::{Derivation, Node};
 use crate::page::PageId;
-use crate::record::{Decoder, Malformed, Origin, put_derivation, put_text, put_u32};
+use crate::record::{Decoder, Malformed, Origin, put_derivation, put_metadata, put_text, put_u32};
 use crate::state::State;
 use crate::warning::StateWarning;
 use crate::{Epoch, Options};
@@ -26,6 +26,8 @@ const CHECKSUM_BYTES: usize = 16;
 const FREE: u8 = 0;
 const WRITTEN: u8 = 1;
 const DERIVED: u8 = 2;
+/// Added to the kind of a page that was described.
+const DESCRIBED: u8 = 4;
 
 impl State {
     /// Writes a checkpoint of the state as it is now, and makes it and the log durable. Older checkpoints are kept: they make looking at the
@@ -177,11 +179,12 @@ fn encode(state: &mut State, position: &Position) -> Vec<u8> {
     put_u32(&mut bytes, state.pages.slots() as usize);
     for (id, page) in state.pages.places() {
         let node = &state.nodes[id.slot as usize];
-        bytes.push(match (&page.bytes, &node.derivation) {
+        let kind = match (&page.bytes, &node.derivation) {
             (None, _) => FREE,
             (Some(_), None) => WRITTEN,
             (Some(_), Some(_)) => DERIVED,
-        });
+        };
+        bytes.push(if node.metadata.is_some() { kind | DESCRIBED } else { kind });
         bytes.extend_from_slice(&id.generation.to_le_bytes());
         bytes.extend_from_slice(&page.created.to_le_bytes());
         bytes.extend_from_slice(&page.changed.to_le_bytes());
@@ -198,6 +201,7 @@ fn encode(state: &mut State, position: &Position) -> Vec<u8> {
         }
         put_u32(&mut bytes, held.len());
         bytes.extend_from_slice(held);
+        node.metadata.iter().for_each(|metadata| put_metadata(&mut bytes, metadata));
     }
     put_u32(&mut bytes, state.free.len());
     state.free.iter().for_each(|slot| bytes.extend_from_slice(&slot.to_le_bytes()));
@@ -240,7 +244,8 @@ fn decode(state: &mut State, bytes: &[u8], epoch: Epoch) -> Result<Position, Loa
 fn decode_pages(state: &mut State, decoder: &mut Decoder<'_>) -> Result<(), LoadError> {
     let slots = decoder.u32()?;
     for _ in 0..slots {
-        let kind = decoder.u8()?;
+        let described = decoder.u8()?;
+        let kind = described & !DESCRIBED;
         let slot = state.pages.push();
         let mut node = Node::default();
         let generation = decoder.u32()?;
@@ -260,6 +265,9 @@ fn decode_pages(state: &mut State, decoder: &mut Decoder<'_>) -> Result<(), Load
             let length = decoder.length()?;
             Some(state.buffers.copy(decoder.take(length)?))
         };
+        if described & DESCRIBED != 0 {
+            node.metadata = decoder.metadata()?.kept();
+        }
         let page = state.pages.at_mut(slot);
         (page.bytes, page.generation, page.created, page.changed) = (held, generation, created, changed);
         state.nodes.push(node);

@@ -18,6 +18,7 @@ use crate::diff::diff;
 use crate::error::CommitError;
 use crate::events::Change;
 use crate::function::FunctionName;
+use crate::metadata::Metadata;
 use crate::node::{Derivation, Node};
 use crate::page::{PAGE_BYTES_MAX, Page, PageId, contents};
 use crate::record::{Origin, Structural};
@@ -199,6 +200,10 @@ impl State {
                 let page = self.resolve(number, *page)?;
                 self.delete(number, page)?;
             }
+            Step::Describe { page, metadata } => {
+                let page = self.resolve(number, *page)?;
+                self.describe(number, page, metadata)?;
+            }
             Step::Write { page, offset, bytes: range } => {
                 let page = self.writable(number, *page, *offset, range.len())?;
                 if self.holds_already(page, *offset, &bytes[range.clone()]) {
@@ -337,6 +342,22 @@ impl State {
         Ok(())
     }
 
+    /// Says what a page is; nothing happens if that was said already.
+    pub(crate) fn describe(&mut self, step: usize, page: PageId, metadata: &Metadata) -> Result<(), CommitError> {
+        if metadata.is_too_long() {
+            return Err(CommitError::MetadataTooLong { step });
+        }
+        let node = &mut self.nodes[page.slot as usize];
+        let kept = metadata.kept();
+        if node.metadata == kept {
+            return Ok(());
+        }
+        self.work.saved.nodes.push((page.slot, node.clone()));
+        node.metadata = kept;
+        self.work.structure.push(Structural::Describe { page, metadata: metadata.clone() });
+        Ok(())
+    }
+
     pub(crate) fn delete(&mut self, step: usize, page: PageId) -> Result<(), CommitError> {
         if let Some(&slot) = self.schedule.dependents(page.slot).first() {
             let generation = self.pages.at(slot).map_or(0, |page| page.generation);
@@ -397,10 +418,9 @@ impl State {
             let named = |slot| PageId { slot, generation: self.pages.at(slot).map_or(0, |page| page.generation) };
             CommitError::Cycle { pages: slots.into_iter().map(named).collect() }
         })?;
-        let node = std::mem::replace(
-            &mut self.nodes[page.slot as usize],
-            Node { derivation: Some(derivation), ..Node::default() },
-        );
+        let held = &mut self.nodes[page.slot as usize];
+        let metadata = held.metadata.clone();
+        let node = std::mem::replace(held, Node { derivation: Some(derivation), metadata, ..Node::default() });
         self.work.saved.nodes.push((page.slot, node));
         self.work.to_derive.push(page.slot);
         Ok(())

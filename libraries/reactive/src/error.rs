@@ -2,6 +2,7 @@
 
 use crate::Epoch;
 use crate::function::FunctionName;
+use crate::metadata::Metadata;
 use crate::page::{PAGE_BYTES_MAX, PageId};
 use crate::record::Malformed;
 use crate::transaction::NewPage;
@@ -110,6 +111,12 @@ pub enum CommitError {
         /// The step, counted from 0.
         step: usize,
     },
+    /// What a page is described by is longer than it may be: the name than [`Metadata::NAME_BYTES_MAX`], the rest than
+    /// [`Metadata::BYTES_MAX`].
+    MetadataTooLong {
+        /// The step, counted from 0.
+        step: usize,
+    },
     /// Pages would be derived from themselves: each from the next, the last from the first.
     Cycle {
         /// The pages.
@@ -207,6 +214,12 @@ impl fmt::Display for CommitError {
             Self::NameTooLong { step } => {
                 write!(f, "step {step}: the name of the function is longer than {} bytes", FunctionName::BYTES_MAX)
             }
+            Self::MetadataTooLong { step } => write!(
+                f,
+                "step {step}: a page is described by a name of up to {} bytes and up to {} other bytes; keep more in a page",
+                Metadata::NAME_BYTES_MAX,
+                Metadata::BYTES_MAX
+            ),
             Self::Cycle { pages } => fmt_cycle(pages, f),
             Self::InUse { page, by, step } => {
                 write!(f, "step {step}: {by} is derived from {page}; delete it first, or derive it from other pages")

@@ -5,8 +5,11 @@
 
 use crate::node::Node;
 use crate::page::{PageId, PageTable};
-use crate::record::put_derivation;
+use crate::record::{put_derivation, put_metadata};
 use twox_hash::XxHash3_128;
+
+/// What keeps hashes of metadata apart from those of bytes and derivations.
+const METADATA_SEED: u64 = 0x6d65_7461_6d65_7461;
 
 #[derive(Debug, Default)]
 pub(crate) struct StateHash {
@@ -56,5 +59,10 @@ fn hash_of(slot: u32, pages: &PageTable, nodes: &[Node]) -> u128 {
         put_derivation(&mut bytes, &derivation.name, &derivation.dependencies);
         XxHash3_128::oneshot_with_seed(!seed, &bytes)
     });
-    held.wrapping_add(derivation)
+    let metadata = nodes[slot as usize].metadata.as_ref().map_or(0, |metadata| {
+        let mut bytes = Vec::new();
+        put_metadata(&mut bytes, metadata);
+        XxHash3_128::oneshot_with_seed(seed ^ METADATA_SEED, &bytes)
+    });
+    held.wrapping_add(derivation).wrapping_add(metadata)
 }

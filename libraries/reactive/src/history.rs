@@ -186,6 +186,11 @@ impl State {
                     self.rederive(step, page, &function, dependencies)?;
                     (page, page)
                 }
+                Structural::Describe { page, metadata } => {
+                    self.check_there(&[page])?;
+                    self.describe(step, page, &metadata)?;
+                    (page, page)
+                }
                 Structural::Delete { page } => {
                     self.check_there(&[page])?;
                     self.delete(step, page)?;

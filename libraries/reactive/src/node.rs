@@ -2,6 +2,7 @@
 
 use crate::Epoch;
 use crate::function::{Function, FunctionName};
+use crate::metadata::Metadata;
 use crate::page::PageId;
 use crate::record::Origin;
 use std::sync::Arc;
@@ -12,6 +13,8 @@ pub(crate) struct Node {
     pub(crate) derivation: Option<Derivation>,
     /// Where the last change came from, of a page that is not derived.
     pub(crate) origin: Origin,
+    /// What the page is to its users.
+    pub(crate) metadata: Option<Arc<Metadata>>,
 }
 
 /// How a page is derived.

@@ -9,6 +9,7 @@
 
 use crate::Epoch;
 use crate::function::FunctionName;
+use crate::metadata::Metadata;
 use crate::page::{PAGE_BYTES_MAX, PageId};
 use std::fmt;
 use std::ops::Range;
@@ -32,6 +33,7 @@ pub(crate) enum Structural {
     Derive { page: PageId, length: usize, function: FunctionName, dependencies: Vec<PageId> },
     Rederive { page: PageId, function: FunctionName, dependencies: Vec<PageId> },
     Delete { page: PageId },
+    Describe { page: PageId, metadata: Metadata },
 }
 
 /// The bytes in which a page differs from before.
@@ -245,6 +247,7 @@ const CREATE: u8 = 0;
 const DERIVE: u8 = 1;
 const REDERIVE: u8 = 2;
 const DELETE: u8 = 3;
+const DESCRIBE: u8 = 4;
 
 fn put_structural(bytes: &mut Vec<u8>, change: &Structural) {
     match change {
@@ -268,6 +271,11 @@ fn put_structural(bytes: &mut Vec<u8>, change: &Structural) {
             bytes.push(DELETE);
             put_page(bytes, *page);
         }
+        Structural::Describe { page, metadata } => {
+            bytes.push(DESCRIBE);
+            put_page(bytes, *page);
+            put_metadata(bytes, metadata);
+        }
     }
 }
 
@@ -276,6 +284,12 @@ pub(crate) fn put_derivation(bytes: &mut Vec<u8>, function: &FunctionName, depen
     bytes.extend_from_slice(&function.version.to_le_bytes());
     put_u32(bytes, dependencies.len());
     dependencies.iter().for_each(|&page| put_page(bytes, page));
+}
+
+pub(crate) fn put_metadata(bytes: &mut Vec<u8>, metadata: &Metadata) {
+    put_text(bytes, &metadata.name);
+    put_u32(bytes, metadata.bytes.len());
+    bytes.extend_from_slice(&metadata.bytes);
 }
 
 pub(crate) fn put_page(bytes: &mut Vec<u8>, page: PageId) {
@@ -370,6 +384,17 @@ impl<'a> Decoder<'a> {
         Ok((function, self.list(8, Self::page)?))
     }
 
+    /// What a page is to its users.
+    pub(crate) fn metadata(&mut self) -> Result<Metadata, Malformed> {
+        let name = self.text()?;
+        let length = self.u32()? as usize;
+        let metadata = Metadata { name, bytes: self.take(length)?.to_vec() };
+        if metadata.is_too_long() {
+            return Err(Malformed(format!("a page in it is described by {metadata}, more than there may be")));
+        }
+        Ok(metadata)
+    }
+
     fn structural(&mut self) -> Result<Structural, Malformed> {
         let kind = self.u8()?;
         let page = self.page()?;
@@ -385,6 +410,7 @@ impl<'a> Decoder<'a> {
                 Ok(Structural::Rederive { page, function, dependencies })
             }
             DELETE => Ok(Structural::Delete { page }),
+            DESCRIBE => Ok(Structural::Describe { page, metadata: self.metadata()? }),
             kind => Err(Malformed(format!("it has a change of the unknown kind {kind}"))),
         }
     }

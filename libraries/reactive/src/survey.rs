@@ -92,6 +92,7 @@ impl Survey {
                         place.1 = Some(function);
                     }
                 }
+                Structural::Describe { .. } => {}
                 Structural::Delete { page } => {
                     self.deleted += 1;
                     places.remove(&page.slot);

@@ -7,6 +7,7 @@
 use crate::Epoch;
 use crate::function::FunctionName;
 use crate::merge::Merge;
+use crate::metadata::Metadata;
 use crate::page::PageId;
 use std::ops::Range;
 
@@ -106,6 +107,7 @@ pub(crate) enum Step {
     Derive { length: usize, function: FunctionName, dependencies: Box<[PageRef]> },
     Rederive { page: PageRef, function: FunctionName, dependencies: Box<[PageRef]> },
     Delete { page: PageRef },
+    Describe { page: PageRef, metadata: Box<Metadata> },
     Write { page: PageRef, offset: usize, bytes: BytesOf },
     WriteMasked { page: PageRef, mask: Mask, bytes: BytesOf },
     Merge { page: PageRef, offset: usize, merge: Merge, operand: BytesOf },
@@ -187,6 +189,11 @@ impl Transaction {
     ) {
         let dependencies = dependencies.into_iter().map(Into::into).collect();
         self.steps.push(Step::Rederive { page: page.into(), function, dependencies });
+    }
+
+    /// Says what a page is to its users, in place of what was said before; with nothing in it, that is forgotten.
+    pub fn describe(&mut self, page: impl Into<PageRef>, metadata: Metadata) {
+        self.steps.push(Step::Describe { page: page.into(), metadata: Box::new(metadata) });
     }
 
     /// Deletes a page. What is derived from it must be deleted before it.

@@ -136,6 +136,19 @@ impl PageState {
         self.with(py, |state| state.share(page.0).map(PageBytes))
     }
 
+    /// The name of a page, and what its users keep of it.
+    fn metadata(&self, py: Python<'_>, page: PageId) -> PyResult<Option<(String, Vec<u8>)>> {
+        self.with(py, |state| {
+            let metadata = state.metadata(page.0).cloned();
+            metadata.map(|metadata| (metadata.name, metadata.bytes))
+        })
+    }
+
+    /// The first page of a name.
+    fn find(&self, py: Python<'_>, name: &str) -> PyResult<Option<PageId>> {
+        self.with(py, |state| state.find(name).map(PageId))
+    }
+
     fn changed(&self, py: Python<'_>, page: PageId) -> PyResult<Option<u64>> {
         self.with(py, |state| state.changed(page.0))
     }

@@ -3,7 +3,7 @@
 use super::bytes::PageId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use reactive::{FunctionName, Mask, Merge, NewPage, PageRef};
+use reactive::{FunctionName, Mask, Merge, Metadata, NewPage, PageRef};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Steps that are made together, or not at all.
@@ -85,6 +85,13 @@ impl PageTransaction {
         let mut collected = self.lock();
         let (page, dependencies) = (collected.page(&page)?, collected.pages(&dependencies)?);
         collected.steps.rederive(page, FunctionName::new(name, version), dependencies);
+        Ok(())
+    }
+
+    fn describe(&self, page: Named, name: String, bytes: Vec<u8>) -> PyResult<()> {
+        let mut collected = self.lock();
+        let page = collected.page(&page)?;
+        collected.steps.describe(page, Metadata { name, bytes });
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 //! 3. [`refusals`] has every reason for which a transaction is refused, and that it leaves everything.
 //! 4. [`order`] compares the logs of different numbers of threads; [`notices`] is about subscribers, [`sharing`] about many writers.
 //! 5. [`scheduling`] counts what runs in chains, fans and diamonds.
-//! 6. [`beginning`] is about states that have no folder before their first commit.
+//! 6. [`metadata`] is about what pages are to their users, [`beginning`] about states that have no folder before their first commit.
 //! 7. [`earlier`] has what an earlier system got wrong and none of these is about.
 //!
 //! [`board`] makes states and functions for them.
@@ -20,6 +20,7 @@ mod earlier;
 mod fixture;
 mod history;
 mod kill;
+mod metadata;
 mod model;
 mod notices;
 mod order;
