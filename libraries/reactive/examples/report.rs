@@ -7,6 +7,7 @@
 use journal::{Directory, Durability};
 use reactive::{Functions, NewPage, Options, PageId, State, Transaction};
 use std::error::Error;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ const LARGE_BYTES: usize = 262_144;
 fn main() -> Result<(), Failure> {
     let given = std::env::args_os().nth(1).map(PathBuf::from);
     let folder = given.unwrap_or_else(|| std::env::temp_dir().join(format!("report-{}", std::process::id())));
-    println!("{:<58} {:>10} {:>10} {:>12}", "", "median", "p99", "published");
+    writeln!(std::io::stdout(), "{:<58} {:>10} {:>10} {:>12}", "", "median", "p99", "published")?;
     begin(&folder)?;
     for (name, pages, deltas, bytes, published) in [
         ("one page, ten bytes (delta/cpu_sparse)", 1, 1, 10, 22_400),
@@ -74,13 +75,14 @@ fn timed(
     let mut took = (0..times).map(|number| run(times / 10 + number)).collect::<Result<Vec<_>, _>>()?;
     took.sort_unstable();
     let at = |part: usize| took[(times * part / 100).min(times - 1)].as_nanos() as f64 / 1_000.0;
-    println!(
+    writeln!(
+        std::io::stdout(),
         "{name:<58} {:>7.2} µs {:>7.2} µs {:>9.2} µs  {:>6.0} times",
         at(50),
         at(99),
         published as f64 / 1_000.0,
         published as f64 / 1_000.0 / at(50)
-    );
+    )?;
     Ok(())
 }
 

@@ -1,7 +1,5 @@
 //! What a page is to its users: a name, and bytes of theirs.
 
-use crate::page::PageId;
-use crate::state::State;
 use std::fmt;
 use std::sync::Arc;
 
@@ -44,18 +42,5 @@ impl Metadata {
 impl fmt::Display for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} and {} bytes", self.name, self.bytes.len())
-    }
-}
-
-impl State {
-    /// What a page was [described](crate::Transaction::describe) as; none if it was not, or is not there.
-    pub fn metadata(&self, page: PageId) -> Option<&Metadata> {
-        self.pages.get(page)?;
-        self.nodes[page.slot as usize].metadata.as_deref()
-    }
-
-    /// The first page that has this name, in the order of their places. It takes a look at each page.
-    pub fn find(&self, name: &str) -> Option<PageId> {
-        self.pages().find(|&page| self.metadata(page).is_some_and(|metadata| metadata.name == name))
     }
 }

@@ -8,6 +8,7 @@ use crate::events::{self, Filter, Subscribers, Subscription};
 use crate::function::{FunctionName, Functions};
 use crate::hash::StateHash;
 use crate::log::{Log, locked};
+use crate::metadata::Metadata;
 use crate::node::Node;
 use crate::page::{Buffers, PageId, PageTable, Snapshot};
 use crate::record::Origin;
@@ -163,6 +164,17 @@ impl State {
     /// What a page holds now, to be kept as long as it is wanted, without a copy: later commits write elsewhere. None if it is not there.
     pub fn share(&self, page: PageId) -> Option<Arc<[u8]>> {
         self.pages.get(page)?.bytes.clone()
+    }
+
+    /// What a page was [described](crate::Transaction::describe) as; none if it was not, or is not there.
+    pub fn metadata(&self, page: PageId) -> Option<&Metadata> {
+        self.pages.get(page)?;
+        self.nodes[page.slot as usize].metadata.as_deref()
+    }
+
+    /// The first page that has this name, in the order of their places. It takes a look at each page.
+    pub fn find(&self, name: &str) -> Option<PageId> {
+        self.pages().find(|&page| self.metadata(page).is_some_and(|metadata| metadata.name == name))
     }
 
     /// The last commit that changed a page; none if it is not there.

@@ -134,9 +134,9 @@ impl Times {
         Latency { commits: self.count, min: self.min, mean, p50: self.part(50), p99: self.part(99), max: self.max }
     }
 
-    /// The time that so many of a hundred do not exceed.
-    fn part(&self, of_hundred: u128) -> u64 {
-        let wanted = (u128::from(self.count) * of_hundred).div_ceil(100);
+    /// The time that a part of all, in percent, does not exceed.
+    fn part(&self, percent: u128) -> u64 {
+        let wanted = (u128::from(self.count) * percent).div_ceil(100);
         let mut seen = 0;
         let reached = self.classes.iter().position(|&count| {
             seen += u128::from(count);

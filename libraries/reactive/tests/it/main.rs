@@ -6,7 +6,7 @@
 //! 3. [`refusals`] has every reason for which a transaction is refused, and that it leaves everything.
 //! 4. [`order`] compares the logs of different numbers of threads; [`notices`] is about subscribers, [`sharing`] about many writers.
 //! 5. [`scheduling`] counts what runs in chains, fans and diamonds.
-//! 6. [`metadata`] is about what pages are to their users, [`beginning`] about states that have no folder before their first commit.
+//! 6. [`pools`] compares states that are used again with new ones, [`metadata`] is about what pages are to their users, [`beginning`] about states that have no folder before their first commit.
 //! 7. [`earlier`] has what an earlier system got wrong and none of these is about.
 //!
 //! [`board`] makes states and functions for them.
@@ -24,6 +24,7 @@ mod metadata;
 mod model;
 mod notices;
 mod order;
+mod pools;
 mod refusals;
 mod scheduling;
 mod sharing;
