@@ -91,6 +91,6 @@ pub use region::{Mark, Region};
 pub use splice::StillOpen;
 pub use stamp::Stamp;
 pub use statistics::{Escapes, Statistics};
-pub use tether::{FrozenHandle, LocalTether, NestedTether, NoReader, Reader, Reading, Refused, Tether, reclaim};
+pub use tether::{FrozenHandle, NoReader, Reader, Reading, Refused, Tether, reclaim};
 pub use transmigrate::{EscapePath, EscapeReport};
 pub use words::{Addressed, Reserved, Words};

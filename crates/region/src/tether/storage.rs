@@ -4,19 +4,18 @@
 //!
 //! 1. Content is written only by [`store_frozen`], in a slot that was just taken and whose word is closed with a count of 0, and
 //!    taken away only by [`destroy`]. Both are private to this file.
-//! 2. It is read only under a hold: a [`Tether`] that was counted, a [`LocalTether`] that stands on one of its thread, or a
-//!    [`Reading`] that announced the slot and then found the word open.
+//! 2. It is read only under a hold: a [`Tether`] that was counted, or a [`Reading`] that announced the slot and then
+//!    found the word open.
 //! 3. [`destroy`] is called by one party, which was told to by the word and then saw no announcement: see the modules `word`
 //!    and `announcement` for why that is one party, and why it is the last.
 //!
 //! Content is never written while it is there, so that any number of threads may read it.
 #![allow(unsafe_code)]
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -214,20 +213,6 @@ impl FrozenHandle {
         Ok(Tether { slot: self.slot })
     }
 
-    /// Starts a tether that stays on this thread.
-    ///
-    /// If this thread has one on the region already, this only counts up a number of the thread, even if the region was closed
-    /// meanwhile: the first one keeps it. Otherwise it costs what [`FrozenHandle::tether`] costs.
-    #[inline]
-    pub fn tether_local(self) -> Result<LocalTether, Refused> {
-        // Little is done with the table at a time, so that it is compiled into whatever calls this.
-        if !LOCAL.with(|local| local.entry(self.slot).another(self)) {
-            start(self)?;
-            LOCAL.with(|local| local.entry(self.slot).begin(self));
-        }
-        Ok(LocalTether { slot: self.slot, stays: PhantomData })
-    }
-
     /// Lets no more tethers start. The region is given back when the last one ends, which is now if there is none.
     ///
     /// Refused if somebody has closed it before.
@@ -237,8 +222,7 @@ impl FrozenHandle {
         Ok(())
     }
 
-    /// How many tethers there were a moment ago, the owner's included, those of one thread counted once; 0 if the region is
-    /// gone.
+    /// How many tethers there were a moment ago, the owner's included; 0 if the region is gone.
     pub fn tethers(self) -> u32 {
         if self.slot.word.generation() == self.generation() { self.slot.word.count() } else { 0 }
     }
@@ -305,165 +289,6 @@ impl Drop for Tether {
     #[inline]
     fn drop(&mut self) {
         settle(self.slot, self.slot.word.end());
-    }
-}
-
-/// Keeps a frozen region for one thread, and reads it as a [`Heap`]. Ends when dropped.
-///
-/// It cannot leave its thread, whose count it is in:
-///
-/// ```compile_fail,E0277
-/// fn elsewhere<T: Send>(_: T) {}
-/// fn give_away(tether: region::LocalTether) {
-///     elsewhere(tether);
-/// }
-/// ```
-#[must_use = "a tether ends when it is dropped"]
-pub struct LocalTether {
-    // Nothing else: what fits into a register is moved without memory. Those of a region are all the same, so that it does
-    // not matter which of them the thread has counted.
-    slot: &'static FrozenSlot,
-    stays: PhantomData<*const ()>,
-}
-
-impl LocalTether {
-    /// The name of the region, to start other tethers by.
-    pub fn handle(&self) -> FrozenHandle {
-        FrozenHandle::of(self.slot)
-    }
-
-    #[inline]
-    pub(crate) fn content(&self) -> &FrozenContent {
-        // SAFETY: of the tethers of this thread on this slot, this one included, there are at most as many as its entry and the
-        // word count together, and an entry that counts any is counted in the word. What ends one takes one away from either.
-        unsafe { self.slot.content() }
-    }
-}
-
-impl Drop for LocalTether {
-    #[inline]
-    fn drop(&mut self) {
-        if LOCAL.with(|local| local.entry(self.slot).end(self.slot)) {
-            settle(self.slot, self.slot.word.end());
-        }
-    }
-}
-
-/// The tethers of a thread that are counted here, and in their words once.
-///
-/// An entry is found by where the slot lies. It has the slot for as long as it counts a tether, and so as long as the region
-/// is there: nothing else can be in that slot meanwhile.
-struct Local([Entry; LOCAL_ENTRIES]);
-
-const LOCAL_ENTRIES: usize = 8;
-
-/// As large as a slot, so that the one of a slot is found by a mask.
-#[repr(align(64))]
-struct Entry {
-    /// The name of the region, or 0, which none has.
-    name: Cell<u64>,
-    slot: Cell<Option<&'static FrozenSlot>>,
-    /// No thread starts enough of them that this wraps.
-    count: Cell<u64>,
-}
-
-thread_local! {
-    // Nothing to drop, so that it is there for tethers that end while the thread does.
-    static LOCAL: Local = const { Local([const { Entry::new() }; LOCAL_ENTRIES]) };
-}
-
-impl Local {
-    #[inline]
-    fn entry(&self, slot: &'static FrozenSlot) -> &Entry {
-        &self.0[ptr::from_ref(slot).addr() / size_of::<FrozenSlot>() % LOCAL_ENTRIES]
-    }
-}
-
-impl Entry {
-    const fn new() -> Entry {
-        Entry { name: Cell::new(0), slot: Cell::new(None), count: Cell::new(0) }
-    }
-
-    #[inline]
-    fn is_of(&self, slot: &'static FrozenSlot) -> bool {
-        self.slot.get().is_some_and(|here| ptr::eq(here, slot))
-    }
-
-    /// Counts one more tether of a region, if this one counts any of it.
-    #[inline]
-    fn another(&self, handle: FrozenHandle) -> bool {
-        let is_counted = self.name.get() == handle.name;
-        if is_counted {
-            self.count.set(self.count.get() + 1);
-        }
-        is_counted
-    }
-
-    /// Counts the first tether of a region, if nothing else is counted here.
-    #[inline]
-    fn begin(&self, handle: FrozenHandle) {
-        if self.slot.get().is_none() {
-            self.slot.set(Some(handle.slot));
-            self.name.set(handle.name);
-            self.count.set(1);
-        }
-    }
-
-    /// Takes a tether away; whether it is to be taken away from the word, as the last one that is counted here or as one
-    /// that is not.
-    #[inline]
-    fn end(&self, slot: &'static FrozenSlot) -> bool {
-        if !self.is_of(slot) {
-            return true;
-        }
-        let left = self.count.get() - 1;
-        self.count.set(left);
-        if left == 0 {
-            self.slot.set(None);
-            self.name.set(0);
-        }
-        left == 0
-    }
-}
-
-/// A hold within another one, which it cannot outlive: for code that reads under whatever hold its caller has.
-///
-/// It is copied, starts and ends at no cost, and reads without a look at what keeps the region:
-///
-/// ```
-/// use region::{Bound, Heap, NestedTether, Ref, tag};
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// fn length(frozen: NestedTether<'_>) -> usize {
-///     frozen.length(frozen.roots()[0])
-/// }
-/// let mut heap = Heap::new();
-/// let mut region = heap.open();
-/// let one = Ref::new(tag::IMMEDIATE_0, 1);
-/// let pair = heap.expression(&mut region, &[one, one])?;
-/// let frozen = heap.freeze(&region, &[pair], Bound::Kept, |foreign| foreign)?;
-/// let tether = frozen.handle().tether_local()?;
-/// assert_eq!((length(tether.nested()), length(frozen.nested())), (2, 2));
-/// # heap.close(region);
-/// # Ok(())
-/// # }
-/// ```
-///
-/// ```compile_fail,E0505
-/// fn too_long(tether: region::Tether) {
-///     let nested = tether.nested();
-///     drop(tether);
-///     nested.roots();
-/// }
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct NestedTether<'t> {
-    content: &'t FrozenContent,
-}
-
-impl NestedTether<'_> {
-    #[inline]
-    pub(crate) fn content(&self) -> &FrozenContent {
-        self.content
     }
 }
 
@@ -611,31 +436,11 @@ macro_rules! reads {
     )* };
 }
 
-reads!(Tether, LocalTether, NestedTether<'_>, Reading<'_>);
-
-macro_rules! nests {
-    ($($hold:ty),*) => { $(
-        impl $hold {
-            /// A hold within this one, at no cost.
-            #[inline]
-            pub fn nested(&self) -> NestedTether<'_> {
-                NestedTether { content: self.content() }
-            }
-        }
-    )* };
-}
-
-nests!(Tether, LocalTether, Reading<'_>);
+reads!(Tether, Reading<'_>);
 
 impl fmt::Debug for Tether {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Tether").field(&self.handle()).finish()
-    }
-}
-
-impl fmt::Debug for LocalTether {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LocalTether").field(&self.handle()).finish()
     }
 }
 

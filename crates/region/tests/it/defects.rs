@@ -19,7 +19,7 @@
 //! | D12 | a ring was copied to a line into its source | `defects::ring_copy_is_a_ring` |
 //! | D13 | strings ended at their first zero | `objects::strings_keep_nul` |
 //! | D14 | a tethered region was spliced | `defects::splice_refused_while_tethered` |
-//! | D15 | a tether that ended on another thread left one that was none | `tethers::guard_ends_anywhere`, `tethers::tethers_of_a_thread_are_of_one_region`; one that may not go does not compile, see `LocalTether` |
+//! | D15 | a tether that ended on another thread left one that was none | `tethers::guard_ends_anywhere` |
 //! | D16 | a release too many went unnoticed, and the region was lost | `defects::release_needs_retain`, `tethers::release_needs_retain` |
 //! | D17 | numbers of regions repeated | `defects::ids_do_not_wrap`, `handles::handles_do_not_wrap` |
 //! | D18 | what a thread kept was lost with it | `defects::threads_return_their_memory` |

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use region::{
-    Bound, FreezeError, Frozen, FrozenHandle, Full, Heap, Limit, LocalTether, NestedTether, Reader, Ref, Refused,
+    Bound, FreezeError, Frozen, FrozenHandle, Full, Heap, Limit, Reader, Ref, Refused,
     Region, Tether, Words, tag,
 };
 
@@ -253,7 +253,6 @@ fn a_closed_region_is_kept_for_its_tethers_and_refuses_others() {
     assert_eq!(handle.tethers(), 0);
     // Another region may lie in its place by now.
     assert!(matches!(handle.tether().map(drop), Err(Refused::Closed | Refused::Stale)));
-    assert!(matches!(handle.tether_local().map(drop), Err(Refused::Closed | Refused::Stale)));
     assert!(Reader::new().expect("few readers").read(handle).map(drop).is_err());
 }
 
@@ -300,36 +299,6 @@ fn guard_ends_anywhere() {
     check_list(&tether, tether.roots()[0], 10);
 }
 
-/// D15: a thread that had a tether did not count the next one in the place of what was recycled.
-#[test]
-fn tethers_of_a_thread_are_of_one_region() {
-    // More regions than a thread counts by itself.
-    let regions: Vec<Frozen> = (0..30).map(frozen_list).collect();
-    let handles: Vec<FrozenHandle> = regions.iter().map(|frozen| frozen.handle()).collect();
-    let mut tethers: Vec<LocalTether> = handles.iter().map(|handle| handle.tether_local().expect("open")).collect();
-    tethers.extend(handles.iter().map(|handle| handle.tether_local().expect("open")));
-    for (tether, length) in tethers.iter().zip((0..30).chain(0..30)) {
-        check_list(tether, tether.roots()[0], length);
-    }
-    // The first ones are not the last to end.
-    tethers.drain(..30);
-    drop(regions);
-    for (tether, length) in tethers.iter().zip(0..30) {
-        check_list(tether, tether.roots()[0], length);
-    }
-    drop(tethers);
-    for handle in handles {
-        assert!(handle.tether_local().is_err());
-        assert_eq!(handle.tethers(), 0);
-    }
-    // Others lie in the same places now.
-    let again = frozen_list(50);
-    let (one, two) = (again.handle().tether_local().expect("open"), again.handle().tether_local().expect("open"));
-    assert!(again.handle().tethers() == 2, "the owner's and one of the thread");
-    drop(one);
-    check_list(&two, two.roots()[0], 50);
-}
-
 /// Another tether of a tether is there whatever became of the region, and on whatever thread.
 #[test]
 fn another_tether_outlives_a_close() {
@@ -348,38 +317,6 @@ fn another_tether_outlives_a_close() {
     let other = other.join().expect("no panic");
     assert_eq!((handle.tethers(), format!("{other:?}")), (1, format!("Tether({handle:?})")));
     drop(other);
-    assert_eq!(handle.tethers(), 0);
-}
-
-/// A hold within another one reads what that one keeps, whichever it is.
-#[test]
-fn nested_tethers_read_within_any_hold() {
-    let frozen = frozen_list(10);
-    let handle = frozen.handle();
-    let (tether, local) = (handle.tether().expect("open"), handle.tether_local().expect("open"));
-    let mut reader = Reader::new().expect("there are few readers");
-    let reading = reader.read(handle).expect("open");
-    frozen.close();
-    let holds: [NestedTether<'_>; 3] = [tether.nested(), local.nested(), reading.nested()];
-    for hold in holds {
-        check_list(&hold, hold.roots()[0], 10);
-    }
-    assert_eq!(handle.tethers(), 2);
-}
-
-/// A nested tether is there whatever became of the region: the outer one keeps it.
-#[test]
-fn nested_tethers_outlive_a_close() {
-    let frozen = frozen_list(10);
-    let handle = frozen.handle();
-    let outer = handle.tether_local().expect("open");
-    frozen.close();
-    let nested = handle.tether_local().expect("the outer one keeps it");
-    assert_eq!(thread::spawn(move || handle.tether_local().map(drop)).join().expect("no panic"), Err(Refused::Closed));
-    drop(outer);
-    check_list(&nested, nested.roots()[0], 10);
-    assert_eq!(handle.tethers(), 1);
-    drop(nested);
     assert_eq!(handle.tethers(), 0);
 }
 
@@ -437,8 +374,7 @@ fn holds_go_where_they_may() {
     is_send_and_sync::<Tether>();
     is_send_and_sync::<FrozenHandle>();
     is_send_and_sync::<Reader>();
-    assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<LocalTether>()), (8, 8, 8));
-    assert_eq!((size_of::<NestedTether<'_>>(), size_of::<FrozenHandle>()), (8, 16));
+    assert_eq!((size_of::<Frozen>(), size_of::<Tether>(), size_of::<FrozenHandle>()), (8, 8, 16));
 }
 
 /// What free memory holds from earlier is not frozen with what lies before it in a chunk.
@@ -488,7 +424,8 @@ fn tether_and_close_race_destroys_once() {
         scope.spawn(|| {
             read(|handle, _| {
                 for _ in 0..3 {
-                    if let (Ok(outer), Ok(nested)) = (handle.tether(), handle.tether_local()) {
+                    if let Ok(outer) = handle.tether() {
+                        let nested = outer.another().expect("the outer one keeps it");
                         drop(outer);
                         check_list(&nested, nested.roots()[0], 3);
                     }
