@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -384,19 +385,175 @@ static inline bool mnr_view_binding(const mnr_view *view, mnr_ref variable, mnr_
     return true;
 }
 
+/*
+ * Maps, by a view. Keys are compared as mnr_map_get compares them. What is not a map has no keys.
+ */
+
+/* Belongs to the library: where the words of a map lie. */
+struct mnr_map_words {
+    const uint32_t *entries; /* keys and values in turn */
+    const uint32_t *index;
+    uint64_t room;
+    uint32_t bits;
+};
+
+static inline bool mnr_map_words_of(const mnr_view *view, mnr_ref map, struct mnr_map_words *words)
+{
+    uint64_t at = (uint64_t)mnr_payload(map) * 2u, table, index, slots;
+    const uint32_t *all = view->words;
+    if (mnr_tag(map) < 6u || at + 5u >= view->length || (all[at] & 7u) != 2u || all[at] >> 19 != 5u) {
+        return false;
+    }
+    words->bits = all[at + 4u] >> 3;
+    if (words->bits < 3u || words->bits > 25u) {
+        return false;
+    }
+    slots = (uint64_t)1 << words->bits;
+    table = (uint64_t)(all[at + 2u] >> 3) * 2u + 3u;
+    index = (uint64_t)(all[at + 3u] >> 4) * 2u;
+    if ((all[at + 1u] & 7u) != 2u || table + slots > view->length || index + slots > view->length
+        || all[table - 2u] != 0x80000002u) {
+        return false;
+    }
+    words->entries = all + table;
+    words->index = all + index;
+    words->room = slots / 2u;
+    return true;
+}
+
+/* The upper half of a product of 64 bits by 64, and the lower half. */
+static inline uint64_t mnr_product(uint64_t one, uint64_t other, uint64_t *low)
+{
+    uint64_t a = one >> 32, b = one & 0xffffffffu, c = other >> 32, d = other & 0xffffffffu;
+    uint64_t middle = a * d + (b * d >> 32), rest = b * c + (middle & 0xffffffffu);
+    *low = one * other;
+    return a * c + (middle >> 32) + (rest >> 32);
+}
+
+static inline uint64_t mnr_mixed(uint64_t hash, uint64_t word)
+{
+    const uint64_t multiplier = (uint64_t)0x9e3779b9u << 32 | 0x7f4a7c15u;
+    uint64_t low, high = mnr_product((hash << 5 | hash >> 59) ^ word ^ multiplier, multiplier, &low);
+    return high ^ low;
+}
+
+/* The bytes of a string or a buffer, as the words that they lie in. Whether it is one. */
+static inline bool mnr_view_bytes(const mnr_view *view, mnr_ref bytes, const uint32_t **words, size_t *length)
+{
+    uint64_t at = (uint64_t)mnr_payload(bytes) * 2u, run, count;
+    if (mnr_tag(bytes) < 6u || at + 2u >= view->length || (view->words[at] & 7u) != 2u
+        || view->words[at] >> 19 != 2u || (view->words[at + 1u] & 7u) != 0u) {
+        return false;
+    }
+    count = view->words[at + 1u] >> 3;
+    run = (uint64_t)(view->words[at + 2u] >> 4) * 2u;
+    if (run + (count + 3u) / 4u > view->length) {
+        return false;
+    }
+    *words = view->words + run;
+    *length = (size_t)count;
+    return true;
+}
+
+/* Whether two different references are the same key. */
+static inline bool mnr_view_same(const mnr_view *view, mnr_ref one, mnr_ref other)
+{
+    uint64_t one_bits, other_bits;
+    const uint32_t *one_words, *other_words;
+    size_t one_length, other_length;
+    if (mnr_view_number(view, one, &one_bits) && mnr_view_number(view, other, &other_bits)) {
+        return ((one ^ other) & 8u) == 0u && one_bits == other_bits;
+    }
+    if (mnr_tag(one) >= 6u && mnr_tag(other) >= 6u && mnr_payload(one) == mnr_payload(other)) {
+        return true;
+    }
+    return mnr_view_bytes(view, one, &one_words, &one_length) && mnr_view_bytes(view, other, &other_words, &other_length)
+           && one_length == other_length
+           && ((view->words[(uint64_t)mnr_payload(one) * 2u + 2u] ^ view->words[(uint64_t)mnr_payload(other) * 2u + 2u]) & 8u)
+                  == 0u
+           && memcmp(one_words, other_words, (one_length + 3u) / 4u * 4u) == 0;
+}
+
+/* What a key is looked for by. */
+static inline uint64_t mnr_view_hash(const mnr_view *view, mnr_ref key)
+{
+    uint64_t hash;
+    const uint32_t *words;
+    size_t length, at;
+    if (mnr_view_number(view, key, &hash)) {
+        return mnr_mixed(key >> 3 & 1u, hash);
+    }
+    if (mnr_view_bytes(view, key, &words, &length)) {
+        size_t count = (length + 3u) / 4u;
+        hash = (uint64_t)length;
+        for (at = 0; at < count; at += 2u) {
+            hash = mnr_mixed(hash, (uint64_t)words[at] | (uint64_t)(at + 1u < count ? words[at + 1u] : 0u) << 32);
+        }
+        return hash;
+    }
+    if (mnr_tag(key) == 7u) {
+        key ^= 1u;
+    }
+    return (uint64_t)key * ((uint64_t)0x9e3779b9u << 32 | 0x7f4a7c15u);
+}
+
+/* The value of a key of a map. Whether there is one. */
+static inline bool mnr_view_get(const mnr_view *view, mnr_ref map, mnr_ref key, mnr_ref *value)
+{
+    struct mnr_map_words words;
+    uint64_t hash, mask, step;
+    uint32_t print;
+    bool by_content = mnr_tag(key) == 4u || mnr_tag(key) >= 6u;
+    if (!mnr_map_words_of(view, map, &words)) {
+        return false;
+    }
+    hash = by_content ? mnr_view_hash(view, key) : (uint64_t)key * ((uint64_t)0x9e3779b9u << 32 | 0x7f4a7c15u);
+    mask = ((uint64_t)1 << words.bits) - 1u;
+    print = (uint32_t)(hash >> 6) & 0xfc000000u;
+    for (step = 0; step <= mask; step++) {
+        uint32_t slot = words.index[((hash >> (64u - words.bits)) + step) & mask];
+        uint64_t position = (uint64_t)(slot & 0x03ffffffu) - 1u;
+        if (slot == 0u) {
+            return false;
+        }
+        if ((slot & 0xfc000000u) == print && position < words.room) {
+            mnr_ref stored = words.entries[position * 2u];
+            if (stored == key || (by_content && mnr_view_same(view, stored, key))) {
+                *value = words.entries[position * 2u + 1u];
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static inline bool mnr_view_contains(const mnr_view *view, mnr_ref map, mnr_ref key)
+{
+    mnr_ref value;
+    return mnr_view_get(view, map, key, &value);
+}
+
 /* ---- Making, inline ---------------------------------------------------------------------------------------------------- */
 
-/* Belongs to the library. It is never freed, so that looking at an old one does no harm. */
+/* Belong to the library. A lane is never freed, so that looking at an old one does no harm. */
+struct mnr_room {
+    uint64_t cursor; /* in cells, as the end: another type than the words, so that a compiler knows them apart */
+    uint64_t end;
+};
+
 struct mnr_lane {
     uint64_t ticket;
     uint32_t *words;
-    uint64_t cursor; /* in cells, as the end: another type than the words, so that a compiler knows them apart */
-    uint64_t end;
+    struct mnr_room rooms[3]; /* of expressions, variables, numbers */
     mnr_view view;
+    uint64_t heap; /* of the region that is ready: its heap, its handle, whether it is open, where it begins */
+    uint64_t bits;
+    uint64_t is_open;
+    uint64_t starts[3];
 };
 
 /*
- * Makes expressions in a region, without a call while the last chunk of the region has room. A region may have many, and a heap
+ * Makes things in a region, without a call while the last chunks of the region have room. A region may have many, and a heap
  * has one lane, which is lent to the region that was made in last: where builders of several regions take turns, each turn is a
  * call. A builder whose region or heap was closed goes the long way and gets an error. For the heap's thread.
  *
@@ -412,16 +569,87 @@ MNR_API mnr_status mnr_builder_open(mnr_region region, mnr_builder *builder);
 /* The long way, for the functions below. */
 MNR_API mnr_status mnr_build_slowly(mnr_builder *builder, const mnr_ref *children, size_t length, mnr_ref *made);
 
+/*
+ * Opens and closes regions without a call, for regions that live shortly. A heap keeps one region ready, with a chunk each for
+ * expressions, variables and numbers. From mnr_open to mnr_close on that region there is no call while what is made in it fits into
+ * these chunks and nothing else is asked of the heap; any other call makes it a region like others. Several
+ * regions may be open. For the heap's thread.
+ */
+typedef struct mnr_opener {
+    struct mnr_lane *lane;
+    mnr_heap heap;
+} mnr_opener;
+
+MNR_API mnr_status mnr_opener_open(mnr_heap heap, mnr_opener *opener);
+/* The long way, for the function below. */
+MNR_API mnr_status mnr_open_slowly(const mnr_opener *opener, mnr_builder *builder);
+
+/* Opens a region, which is builder->region, and makes a builder for it. */
+static inline mnr_status mnr_open(const mnr_opener *opener, mnr_builder *builder)
+{
+    struct mnr_lane *lane = opener->lane;
+    if (lane != NULL && lane->heap == opener->heap && lane->bits != 0u && lane->is_open == 0u) {
+        lane->is_open = 1u;
+        builder->lane = lane;
+        builder->ticket = lane->ticket;
+        builder->region.heap = lane->heap;
+        builder->region.bits = lane->bits;
+        return MNR_OK;
+    }
+    return mnr_open_slowly(opener, builder);
+}
+
+/* Whether a builder can make something without a call. */
+static inline bool mnr_is_lent(const mnr_builder *builder)
+{
+    return builder->lane != NULL && builder->ticket == builder->lane->ticket;
+}
+
+/* Closes the region of a builder. It is freed unless it is retained or tethered. */
+static inline mnr_status mnr_close(mnr_builder *builder)
+{
+    struct mnr_lane *lane = builder->lane;
+    if (mnr_is_lent(builder) && lane->is_open != 0u && (uint32_t)lane->bits != 0xffffffffu) {
+        lane->ticket++;
+        lane->bits++;
+        lane->is_open = 0u;
+        lane->rooms[0].cursor = lane->starts[0];
+        lane->rooms[1].cursor = lane->starts[1];
+        lane->rooms[2].cursor = lane->starts[2];
+        return MNR_OK;
+    }
+    return mnr_region_close(builder->region, NULL);
+}
+
+/* Whether a builder can make something of so many cells without a call; if not, lets it have the lane again if it may. */
+static inline bool mnr_has_room(const mnr_builder *builder, uint64_t expressions, uint64_t variables, uint64_t numbers)
+{
+    const struct mnr_lane *lane = builder->lane;
+    return mnr_is_lent(builder) && expressions <= lane->rooms[0].end - lane->rooms[0].cursor
+           && variables <= lane->rooms[1].end - lane->rooms[1].cursor
+           && numbers <= lane->rooms[2].end - lane->rooms[2].cursor;
+}
+
+static inline mnr_status mnr_lend(mnr_builder *builder)
+{
+    mnr_builder again;
+    mnr_status status = mnr_builder_open(builder->region, &again);
+    if (status == MNR_OK) {
+        *builder = again;
+    }
+    return status;
+}
+
 /* An expression of these children. */
 static inline mnr_status mnr_build(mnr_builder *builder, const mnr_ref *children, size_t length, mnr_ref *made)
 {
-    struct mnr_lane *lane = builder->lane;
     uint64_t cells = (uint64_t)length / 2u + 1u;
-    if (lane != NULL && builder->ticket == lane->ticket && length < 64u && cells <= lane->end - lane->cursor) {
-        uint64_t at = lane->cursor;
+    if (length < 64u && mnr_has_room(builder, cells, 0u, 0u)) {
+        struct mnr_lane *lane = builder->lane;
+        uint64_t at = lane->rooms[0].cursor;
         uint32_t *words = lane->words + at * 2u;
         size_t child;
-        lane->cursor = at + cells;
+        lane->rooms[0].cursor = at + cells;
         words[cells * 2u - 1u] = 0u;
         words[0] = (uint32_t)length << 19;
         for (child = 0; child < length; child++) {
@@ -436,12 +664,12 @@ static inline mnr_status mnr_build(mnr_builder *builder, const mnr_ref *children
 /* An expression of two children. */
 static inline mnr_status mnr_build_pair(mnr_builder *builder, mnr_ref first, mnr_ref second, mnr_ref *made)
 {
-    struct mnr_lane *lane = builder->lane;
     mnr_ref children[2];
-    if (lane != NULL && builder->ticket == lane->ticket && 2u <= lane->end - lane->cursor) {
-        uint64_t at = lane->cursor;
+    if (mnr_has_room(builder, 2u, 0u, 0u)) {
+        struct mnr_lane *lane = builder->lane;
+        uint64_t at = lane->rooms[0].cursor;
         uint32_t *words = lane->words + at * 2u;
-        lane->cursor = at + 2u;
+        lane->rooms[0].cursor = at + 2u;
         words[0] = 2u << 19;
         words[1] = first;
         words[2] = second;
@@ -452,6 +680,138 @@ static inline mnr_status mnr_build_pair(mnr_builder *builder, mnr_ref first, mnr
     children[0] = first;
     children[1] = second;
     return mnr_build_slowly(builder, children, 2u, made);
+}
+
+/* A list: for each element a pair of it and the rest, which ends in `tail`. */
+static inline mnr_status mnr_build_list(mnr_builder *builder, const mnr_ref *elements, size_t length, mnr_ref tail,
+                                        mnr_ref *made)
+{
+    mnr_ref list = tail;
+    while (length > 0u) {
+        mnr_status status = mnr_build_pair(builder, elements[--length], list, &list);
+        if (status != MNR_OK) {
+            return status;
+        }
+    }
+    *made = list;
+    return MNR_OK;
+}
+
+/* A number of kind 0 or 1. */
+static inline mnr_status mnr_build_number(mnr_builder *builder, uint32_t kind, uint64_t bits, mnr_ref *made)
+{
+    mnr_status status;
+    if (kind < 2u && mnr_has_room(builder, 0u, 0u, 1u)) {
+        struct mnr_lane *lane = builder->lane;
+        uint64_t at = lane->rooms[2].cursor;
+        uint32_t *words = lane->words + at * 2u;
+        lane->rooms[2].cursor = at + 1u;
+        words[0] = (uint32_t)bits;
+        words[1] = (uint32_t)(bits >> 32);
+        *made = ((uint32_t)at << 1 | kind) << 3 | 4u;
+        return MNR_OK;
+    }
+    status = mnr_lend(builder);
+    return status == MNR_OK ? mnr_number(builder->region, kind, bits, made) : status;
+}
+
+/* An unbound variable with the owner's label. */
+static inline mnr_status mnr_build_variable(mnr_builder *builder, uint32_t label, mnr_ref *made)
+{
+    mnr_status status;
+    if (mnr_has_room(builder, 0u, 1u, 0u)) {
+        struct mnr_lane *lane = builder->lane;
+        uint64_t at = lane->rooms[1].cursor;
+        uint32_t *words = lane->words + at * 2u;
+        lane->rooms[1].cursor = at + 1u;
+        words[0] = (uint32_t)at << 3 | 5u;
+        words[1] = label;
+        *made = words[0];
+        return MNR_OK;
+    }
+    status = mnr_lend(builder);
+    return status == MNR_OK ? mnr_variable(builder->region, label, made) : status;
+}
+
+/* The words of a string (kind 1) or a buffer (kind 0), where there is room for them. */
+static inline mnr_ref mnr_build_run(struct mnr_lane *lane, uint32_t kind, const void *bytes, size_t length, uint64_t cells)
+{
+    uint64_t at = lane->rooms[0].cursor, run = lane->rooms[2].cursor;
+    uint32_t *words = lane->words + at * 2u, *to = lane->words + run * 2u;
+    lane->rooms[0].cursor = at + 2u;
+    lane->rooms[2].cursor = run + cells;
+    to[cells * 2u - 1u] = 0u;
+    to[cells * 2u - 2u] = 0u;
+    if (length > 0u && bytes != NULL) {
+        memcpy(to, bytes, length);
+    } else {
+        memset(to, 0, (size_t)cells * 8u);
+    }
+    words[0] = 2u << 19 | 2u;
+    words[1] = (uint32_t)length << 3;
+    words[2] = ((uint32_t)run << 1 | kind) << 3 | 4u;
+    words[3] = 0u;
+    return (uint32_t)at << 3 | 6u;
+}
+
+/* A string of so many bytes. Those that are not ASCII take a call, which looks whether they are UTF-8. */
+static inline mnr_status mnr_build_string(mnr_builder *builder, const char *text, size_t length, mnr_ref *made)
+{
+    uint64_t cells = length > 8u ? ((uint64_t)length + 7u) / 8u : 1u;
+    mnr_status status;
+    if (length <= 512u && (text != NULL || length == 0u) && mnr_has_room(builder, 2u, 0u, cells)) {
+        size_t at;
+        unsigned char all = 0;
+        for (at = 0; at < length; at++) {
+            all |= (unsigned char)text[at];
+        }
+        if (all < 128u) {
+            *made = mnr_build_run(builder->lane, 1u, text, length, cells);
+            return MNR_OK;
+        }
+    }
+    status = mnr_lend(builder);
+    return status == MNR_OK ? mnr_string(builder->region, text, length, made) : status;
+}
+
+/* A buffer of these bytes; of zeros if `bytes` is NULL. */
+static inline mnr_status mnr_build_buffer(mnr_builder *builder, const void *bytes, size_t length, mnr_ref *made)
+{
+    uint64_t cells = length > 8u ? ((uint64_t)length + 7u) / 8u : 1u;
+    mnr_status status;
+    if (length <= 512u && mnr_has_room(builder, 2u, 0u, cells)) {
+        *made = mnr_build_run(builder->lane, 0u, bytes, length, cells);
+        return MNR_OK;
+    }
+    status = mnr_lend(builder);
+    return status == MNR_OK ? mnr_buffer(builder->region, bytes, length, made) : status;
+}
+
+/* An array of these elements. */
+static inline mnr_status mnr_build_array(mnr_builder *builder, const mnr_ref *elements, size_t length, mnr_ref *made)
+{
+    uint64_t cells = (uint64_t)length / 2u + 1u;
+    mnr_status status;
+    if (length < 64u && mnr_has_room(builder, 2u + cells, 0u, 0u)) {
+        struct mnr_lane *lane = builder->lane;
+        uint64_t at = lane->rooms[0].cursor;
+        uint32_t *words = lane->words + at * 2u;
+        size_t element;
+        lane->rooms[0].cursor = at + 2u + cells;
+        words[0] = 3u << 19 | 2u;
+        words[1] = (uint32_t)length << 3 | 1u;
+        words[2] = (uint32_t)(at + 2u) << 3 | 6u;
+        words[3] = (uint32_t)length << 3;
+        words[3u + cells * 2u] = 0u;
+        words[4] = (uint32_t)length << 19;
+        for (element = 0; element < length; element++) {
+            words[5u + element] = elements[element];
+        }
+        *made = (uint32_t)at << 3 | 6u;
+        return MNR_OK;
+    }
+    status = mnr_lend(builder);
+    return status == MNR_OK ? mnr_array(builder->region, elements, length, made) : status;
 }
 
 #ifdef __cplusplus

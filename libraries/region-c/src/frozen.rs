@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use region::{Bound, FrozenHandle, Reader, Ref, Tether};
 
 use crate::arguments::{Out, array, place, room, write};
-use crate::heaps::{Region, View, moving};
+use crate::heaps::{Region, moving};
+use crate::lanes::View;
 use crate::reading::IS_TETHER;
 use crate::status::{Outcome, Status, guard};
 

@@ -1,63 +1,30 @@
-//! The heaps of a thread, by handle, and what they lend to the inline path of the header.
+//! The heaps of a thread, by handle, and what they lend to the inline functions of the header.
 //!
 //! 1. A handle is a serial number that no other heap of the process ever has, and a slot of the thread's table. So a heap that
 //!    was closed, or belongs to another thread, is recognized for ever.
-//! 2. A slot has a *lane*: memory that is never freed, where the inline path finds the words of the heap, and the cells that
-//!    one region has left in its last chunk. Each call takes first what was used of them, and says at its end what there is
-//!    now. So whatever moves the words, the inline path never sees old ones.
-//! 3. A lane has a ticket, which changes whenever it is lent to another region or to none. A builder in C holds the ticket of
-//!    its region: where they differ, it goes the long way, by handles.
-//!
-//! What keeps it sound: a lane is written by the thread that has its slot, here during a call and by the inline path between
-//! calls. A builder that is used on another thread than its heap's is the one misuse that nothing finds.
+//! 2. A slot has [lanes](crate::lanes): memory that is never freed, where the inline functions find the words of the heap, and the
+//!    cells that regions have left in their last chunks. Each call takes first what was used of them, and says at its end what there
+//!    is now. So whatever moves the words, the inline functions never see old ones.
+//! 3. The region that is ready is taken back by each call but the one that prepares it: it is an ordinary one then if it is open,
+//!    and is closed if not. So no call sees more regions or chunks than the caller has.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use region::{Heap, Ref, RegionHandle, RegionTable, Words};
+use region::{Heap, RegionHandle, RegionTable};
 
+use crate::lanes::{LanePointer, Lanes, NO_ROOMS, Rooms, View, rooms};
 use crate::marks::Marks;
 use crate::status::{Outcome, Status};
-
-/// Words that functions of the header read: `mnr_view`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct View {
-    words: *const Ref,
-    length: u64,
-}
-
-impl View {
-    const NOTHING: View = View { words: ptr::null(), length: 0 };
-
-    pub(crate) fn of(heap: &Heap<impl Words>) -> View {
-        View { words: heap.words().as_ptr(), length: heap.words().len() as u64 }
-    }
-}
-
-/// What the inline path works on: `struct mnr_lane`.
-#[repr(C)]
-pub(crate) struct Lane {
-    ticket: u64,
-    words: *mut Ref,
-    cursor: u64,
-    end: u64,
-    view: View,
-}
-
-impl Lane {
-    const EMPTY: Lane = Lane { ticket: 1, words: ptr::null_mut(), cursor: 0, end: 0, view: View::NOTHING };
-}
 
 /// A region: `mnr_region`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Region {
     pub(crate) heap: u64,
-    bits: u64,
+    pub(crate) bits: u64,
 }
 
 impl Region {
@@ -77,26 +44,28 @@ impl Region {
 /// What makes expressions in a region without a call: `mnr_builder`.
 #[repr(C)]
 pub(crate) struct Builder {
-    lane: *mut Lane,
-    ticket: u64,
+    pub(crate) lane: LanePointer,
+    pub(crate) ticket: u64,
     pub(crate) region: Region,
 }
 
 impl Builder {
     pub(crate) const NOTHING: Builder =
-        Builder { lane: ptr::null_mut(), ticket: 0, region: Region { heap: 0, bits: 0 } };
+        Builder { lane: std::ptr::null_mut(), ticket: 0, region: Region { heap: 0, bits: 0 } };
+}
+
+/// What opens regions without a call: `mnr_opener`.
+#[repr(C)]
+pub(crate) struct Opener {
+    pub(crate) lane: LanePointer,
+    pub(crate) heap: u64,
 }
 
 /// The bits of a handle that are the slot.
 const SLOT_BITS: u32 = 16;
 static SERIAL: AtomicU64 = AtomicU64::new(1);
 /// Lanes of threads that have ended.
-static SPARE: Mutex<Vec<SpareLane>> = Mutex::new(Vec::new());
-
-struct SpareLane(*mut Lane);
-
-// SAFETY: a lane is plain memory that is never freed; the party that takes it off the list is the only one to use it.
-unsafe impl Send for SpareLane {}
+static SPARE: Mutex<Vec<Lanes>> = Mutex::new(Vec::new());
 
 thread_local! {
     static TABLE: RefCell<Table> = const { RefCell::new(Table { slots: Vec::new(), free: Vec::new() }) };
@@ -108,7 +77,7 @@ struct Table {
 }
 
 struct Slot {
-    lane: *mut Lane,
+    lanes: Lanes,
     entry: Option<Box<HeapEntry>>,
 }
 
@@ -120,28 +89,23 @@ pub(crate) struct HeapEntry {
     pub(crate) marks: HashMap<RegionHandle, Marks>,
     /// Whether a call panicked while it moved things: nobody knows what the regions hold, and the heap can only be closed.
     is_broken: bool,
-    lane: *mut Lane,
-    /// The region that has the lane, if one has.
+    lanes: Lanes,
+    /// The region that the lane is lent to, if it is to one.
     lent: Option<RegionHandle>,
-    /// The cursor and the end that it was lent with.
-    cursor: u64,
-    end: u64,
+    /// The room that it was lent with.
+    rooms: Rooms,
+    /// The region that the inline functions have, and its room when they got it.
+    ready: Option<(RegionHandle, Rooms)>,
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
-        for slot in self.slots.drain(..) {
-            withdraw(slot.lane);
-            spare.push(SpareLane(slot.lane));
+        for mut slot in self.slots.drain(..) {
+            slot.lanes.withdraw();
+            spare.push(slot.lanes);
         }
     }
-}
-
-/// Lends a lane to nobody, and shows nothing.
-fn withdraw(lane: *mut Lane) {
-    // SAFETY: lanes are never freed, and this thread has it.
-    unsafe { *lane = Lane { ticket: (*lane).ticket + 1, ..Lane::EMPTY } };
 }
 
 impl Table {
@@ -151,8 +115,7 @@ impl Table {
             None if self.slots.len() >> SLOT_BITS > 0 => return Err(Status::TooMany.into()),
             None => {
                 let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                let lane = spare.map_or_else(|| Box::into_raw(Box::new(Lane::EMPTY)), |SpareLane(lane)| lane);
-                self.slots.push(Slot { lane, entry: None });
+                self.slots.push(Slot { lanes: spare.unwrap_or_else(Lanes::new), entry: None });
                 self.slots.len() as u64 - 1
             }
         };
@@ -163,11 +126,12 @@ impl Table {
             regions,
             marks: HashMap::new(),
             is_broken: false,
-            lane: slot.lane,
+            lanes: slot.lanes,
             lent: None,
-            cursor: 0,
-            end: 0,
+            rooms: NO_ROOMS,
+            ready: None,
         });
+        entry.lanes.belong_to(handle);
         entry.publish();
         slot.entry = Some(entry);
         Ok(handle)
@@ -211,7 +175,7 @@ impl Drop for Call<'_> {
     fn drop(&mut self) {
         if self.moves && std::thread::panicking() {
             self.entry.is_broken = true;
-            withdraw(self.entry.lane);
+            self.entry.lanes.withdraw();
         } else {
             self.entry.publish();
         }
@@ -229,7 +193,7 @@ pub(crate) fn close(handle: u64) -> Outcome {
         table.find(handle)?;
         let slot = &mut table.slots[slot_of(handle)];
         slot.entry = None;
-        withdraw(slot.lane);
+        slot.lanes.withdraw();
         table.free.push(slot_of(handle) as u64);
         Ok(())
     })
@@ -270,72 +234,98 @@ pub(crate) fn moving_to<T>(
 }
 
 impl HeapEntry {
-    /// Takes the cells that the inline path has used since the last call.
+    /// Takes the cells that the inline functions have used since the last call, and the region that they have.
     #[inline]
     fn collect(&mut self) -> Outcome {
-        // SAFETY: lanes are never freed, and this thread has it.
-        let cursor = unsafe { (*self.lane).cursor };
-        if cursor == self.cursor {
+        let Some(used) = self.lanes.used(&self.rooms) else { return Err(Status::Broken.into()) };
+        if used != [0; 3] {
+            self.fill(self.lent.ok_or(Status::Broken)?, used)?;
+        }
+        match self.ready.take() {
+            Some((handle, rooms)) => self.take_back(handle, &rooms),
+            None => Ok(()),
+        }
+    }
+
+    fn fill(&mut self, handle: RegionHandle, used: [u32; 3]) -> Outcome {
+        let (heap, region) = self.regions.parts(handle)?;
+        if heap.fill(region, used) { Ok(()) } else { Err(Status::Broken.into()) }
+    }
+
+    /// Makes the ready region an ordinary one, or closes it.
+    #[cold]
+    fn take_back(&mut self, handle: RegionHandle, rooms: &Rooms) -> Outcome {
+        let ready = self.lanes.take_back(rooms);
+        let now = RegionHandle::from_bits(ready.bits);
+        self.regions.renew(handle, now)?;
+        if !ready.is_open {
+            self.regions.close(now)?;
             return Ok(());
         }
-        let Some(handle) = self.lent.filter(|_| cursor > self.cursor && cursor <= self.end) else {
-            return Err(Status::Broken.into());
-        };
-        let (heap, region) = self.regions.parts(handle)?;
-        heap.fill(region, (cursor - self.cursor) as u32);
-        self.cursor = cursor;
+        self.fill(now, ready.used.ok_or(Status::Broken)?)?;
+        let (heap, region) = self.regions.parts(now)?;
+        heap.give_back_unused(region);
         Ok(())
     }
 
     /// Says what there is now.
     #[inline]
     fn publish(&mut self) {
-        let room = self.lent.map(|handle| self.regions.parts(handle).map(|(heap, region)| heap.room(region)));
-        // Number by number, out of registers: what is loaded as one, after it was stored in parts, is waited for.
-        let (cursor, end, ends) = match room {
-            Some(Ok(room)) => (u64::from(room.start), u64::from(room.end), false),
-            Some(Err(_)) => (0, 0, true),
-            None => (0, 0, false),
+        let room = self.lent.map(|handle| self.regions.parts(handle).map(|(heap, region)| heap.rooms(region)));
+        self.rooms = match room {
+            Some(Ok(room)) => rooms(room),
+            Some(Err(_)) => {
+                self.lent = None;
+                self.lanes.next_ticket();
+                NO_ROOMS
+            }
+            None => NO_ROOMS,
         };
-        if ends {
-            self.lent = None;
-        }
-        (self.cursor, self.end) = (cursor, end);
         let heap = self.regions.heap_mut();
         let words = heap.words_mut().as_mut_ptr();
         let view = View::of(heap);
-        // SAFETY: lanes are never freed, and this thread has it. The words are where they are until the next call.
-        let lane = unsafe { &mut *self.lane };
-        lane.ticket += u64::from(ends);
-        (lane.words, lane.cursor, lane.end, lane.view) = (words, cursor, end, view);
+        self.lanes.publish(self.rooms, words, view);
+    }
+
+    /// Opens a region, lets the inline functions have it if there is memory for that, and makes a builder for it.
+    pub(crate) fn open_ready(&mut self) -> Outcome<Builder> {
+        let handle = self.regions.open()?;
+        let region = Region::new(self.handle, handle);
+        let (heap, made) = self.regions.parts(handle)?;
+        if !heap.prepare(made) {
+            return self.lend(region);
+        }
+        let room = rooms(heap.rooms(made));
+        let words = heap.words_mut().as_mut_ptr();
+        self.ready = Some((handle, room));
+        let ticket = self.lanes.prepare(self.handle, region.bits, room, words);
+        Ok(Builder { lane: self.lanes.ready(), ticket, region })
+    }
+
+    pub(crate) fn opener(&self) -> Opener {
+        Opener { lane: self.lanes.ready(), heap: self.handle }
     }
 
     /// Lends the lane to a region, if another one or none has it, and makes a builder for it.
     pub(crate) fn lend(&mut self, region: Region) -> Outcome<Builder> {
         let handle = region.handle();
         self.regions.parts(handle)?;
-        // SAFETY: lanes are never freed, and this thread has it.
-        let ticket = unsafe { &mut (*self.lane).ticket };
-        if self.lent != Some(handle) {
-            *ticket += 1;
-            self.lent = Some(handle);
-        }
-        Ok(Builder { lane: self.lane, ticket: *ticket, region })
+        let ticket = if self.lent == Some(handle) { self.lanes.ticket() } else { self.lanes.next_ticket() };
+        self.lent = Some(handle);
+        Ok(Builder { lane: self.lanes.lent(), ticket, region })
     }
 
     /// Lends the lane to the region of a builder, if it is not.
     #[inline]
     pub(crate) fn relend(&mut self, builder: &mut Builder) -> Outcome {
-        // SAFETY: lanes are never freed, and this thread has it.
-        if !ptr::eq(builder.lane, self.lane) || builder.ticket != unsafe { (*self.lane).ticket } {
+        if builder.lane != self.lanes.lent() || builder.ticket != self.lanes.ticket() {
             *builder = self.lend(builder.region)?;
         }
         Ok(())
     }
 
     /// The view of the heap that is always that of now.
-    pub(crate) fn view(&self) -> *const View {
-        // SAFETY: lanes are never freed.
-        unsafe { &raw const (*self.lane).view }
+    pub(crate) fn view(&mut self) -> *const View {
+        self.lanes.view()
     }
 }

@@ -9,9 +9,9 @@ use crate::status::{Status, guard};
 /// How something left: `mnr_report`.
 #[repr(C)]
 pub(crate) struct Report {
-    path: u32,
-    cells: u64,
-    cells_in_vain: u64,
+    pub(crate) path: u32,
+    pub(crate) cells: u64,
+    pub(crate) cells_in_vain: u64,
 }
 
 impl Report {

@@ -2,7 +2,7 @@
 //!
 //! 1. `status` has the numbers that functions return, and lets nothing unwind into C.
 //! 2. `arguments` makes references and slices of pointers.
-//! 3. `heaps` finds heaps by handle, and lends the inline path of the header what it works on.
+//! 3. `heaps` finds heaps by handle, and lends the inline functions of the header the `lanes` that they work on.
 //! 4. `lifetimes` opens and closes heaps and regions, `marks` rewinds them.
 //! 5. `making`, `changing` and `reading` are about what is in a region.
 //! 6. `leaving` moves it to other regions, `frozen` shows it to other threads.
@@ -15,6 +15,9 @@ mod arguments;
 mod changing;
 mod frozen;
 mod heaps;
+#[cfg(test)]
+mod layout;
+mod lanes;
 mod leaving;
 mod lifetimes;
 mod making;

@@ -4,8 +4,9 @@ use std::ffi::{CStr, c_char};
 
 use region::{Heap, Ref, RegionHandle, RegionTable, ReleaseOutcome};
 
-use crate::arguments::{Out, place};
-use crate::heaps::{self, Builder, HeapEntry, Region, View, with};
+use crate::arguments::{Out, given, place};
+use crate::heaps::{self, Builder, HeapEntry, Opener, Region, with};
+use crate::lanes::View;
 use crate::status::{Failed, Outcome, Status, guard};
 
 /// Major, minor and patch, each of them below 1,000.
@@ -29,21 +30,21 @@ const fn number(digits: &str) -> u32 {
 /// What a heap has done and holds: `mnr_statistics`.
 #[repr(C)]
 pub(crate) struct Statistics {
-    cells_handed_out: u64,
-    cells_copied: u64,
-    cells_left: u64,
-    chunks: u64,
-    chunks_free: u64,
-    bytes_live: u64,
-    bytes_live_peak: u64,
-    bytes_held: u64,
-    bytes_beside: u64,
-    regions: u64,
-    splices: u64,
-    escapes_spliced: u64,
-    escapes_copied: u64,
-    escapes_copied_by_map: u64,
-    limit_failures: u64,
+    pub(crate) cells_handed_out: u64,
+    pub(crate) cells_copied: u64,
+    pub(crate) cells_left: u64,
+    pub(crate) chunks: u64,
+    pub(crate) chunks_free: u64,
+    pub(crate) bytes_live: u64,
+    pub(crate) bytes_live_peak: u64,
+    pub(crate) bytes_held: u64,
+    pub(crate) bytes_beside: u64,
+    pub(crate) regions: u64,
+    pub(crate) splices: u64,
+    pub(crate) escapes_spliced: u64,
+    pub(crate) escapes_copied: u64,
+    pub(crate) escapes_copied_by_map: u64,
+    pub(crate) limit_failures: u64,
 }
 
 impl Statistics {
@@ -233,15 +234,39 @@ extern "C" fn mnr_region_check(region: Region, value: Ref) -> Status {
     on(region, |entry, handle| entry.regions.check(handle, value).map_err(Failed::from))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn mnr_builder_open(region: Region, out: Out<Builder>) -> Status {
+/// Writes a builder, or one that refuses everything.
+fn built(out: Out<Builder>, heap: u64, work: impl FnOnce(&mut HeapEntry) -> Outcome<Builder>) -> Status {
     guard(|| {
         let out = place(out)?;
-        let (builder, outcome) = match with(region.heap, |entry| entry.lend(region)) {
+        let (builder, outcome) = match with(heap, work) {
             Ok(builder) => (builder, Ok(())),
             Err(failed) => (Builder::NOTHING, Err(failed)),
         };
         out.write(builder);
         outcome
     })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_builder_open(region: Region, out: Out<Builder>) -> Status {
+    built(out, region.heap, |entry| entry.lend(region))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_opener_open(heap: u64, out: Out<Opener>) -> Status {
+    guard(|| {
+        let out = place(out)?;
+        with(heap, |entry| {
+            out.write(entry.opener());
+            Ok(())
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_open_slowly(opener: Option<&Opener>, out: Out<Builder>) -> Status {
+    match given(opener) {
+        Ok(opener) => built(out, opener.heap, HeapEntry::open_ready),
+        Err(failed) => guard(|| Err(failed)),
+    }
 }

@@ -17,10 +17,10 @@ use crate::status::{Status, guard};
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Mark {
-    region: Region,
-    serial: u64,
-    places: [u64; 3],
-    check: u64,
+    pub(crate) region: Region,
+    pub(crate) serial: u64,
+    pub(crate) places: [u64; 3],
+    pub(crate) check: u64,
 }
 
 impl Mark {

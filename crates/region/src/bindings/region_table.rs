@@ -250,6 +250,20 @@ impl RegionTable {
         self.free_if_dead(handle)
     }
 
+    /// Takes note that an owner has closed a region and opened it again by itself, up to a later generation of its slot. Handles of
+    /// earlier generations are those of freed regions from then on.
+    ///
+    /// Only for a region that nothing was done with since it was opened, and which has no region around it. A handle of another slot or of an earlier generation
+    /// is refused.
+    pub fn renew(&mut self, handle: RegionHandle, now: RegionHandle) -> Result<(), HandleError> {
+        self.opened(handle)?;
+        if now.slot != handle.slot || now.generation < handle.generation {
+            return Err(HandleError::Unknown);
+        }
+        self.slots[handle.slot as usize].generation = now.generation;
+        Ok(())
+    }
+
     /// Retains a region, open or closed: it lives until it is released as often.
     pub fn retain(&mut self, handle: RegionHandle) -> Result<(), HandleError> {
         let external = &mut self.entry_mut(handle)?.external;

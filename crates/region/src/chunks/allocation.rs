@@ -59,7 +59,7 @@ impl Chunks {
     }
 
     #[cold]
-    fn rewind_chunks(&mut self, lane: &mut Lane, position: LanePosition) {
+    pub(crate) fn rewind_chunks(&mut self, lane: &mut Lane, position: LanePosition) {
         self.settle(0, lane.position, position);
         self.release(lane, position);
     }

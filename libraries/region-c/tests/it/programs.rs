@@ -80,6 +80,13 @@ fn misuse_has_errors() {
     assert_eq!(printed, "every misuse has its error\n");
 }
 
+/// What the inline functions make, read, open and close is what the calls do.
+#[test]
+fn inline_functions_do_what_calls_do() {
+    let Some(printed) = in_every_way("tests/inline.c", "inline") else { return };
+    assert_eq!(printed, "the inline functions do what the calls do\n");
+}
+
 /// Every function with references, regions, marks and tethers that are old or made up: each call ends, and with the same status in
 /// every way of building.
 #[test]
