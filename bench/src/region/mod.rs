@@ -13,6 +13,7 @@ mod batch;
 mod child;
 mod copies;
 mod escapes;
+mod from_c;
 mod graph;
 mod hashed;
 mod life;
@@ -44,6 +45,7 @@ const PARTS: &[Part] = &[
     ("escapes", escapes::rows),
     ("tethers", tethers::rows),
     ("model", modelled::rows),
+    (from_c::NAME, from_c::rows),
 ];
 
 /// The part that is a process of its own.
@@ -125,7 +127,8 @@ mod tests {
         for suite in IN_PROCESSES {
             rows.extend((suite.run)(&plan).unwrap());
         }
-        for (_, part) in PARTS.iter().filter(|part| ![MIMALLOC, child::SYSTEM].contains(&part.0)) {
+        rows.extend(from_c::rows_of_lines().unwrap());
+        for (_, part) in PARTS.iter().filter(|part| ![MIMALLOC, child::SYSTEM, from_c::NAME].contains(&part.0)) {
             rows.extend(part(&plan).unwrap());
         }
         assert!(rows.len() > 30);

@@ -365,6 +365,18 @@ fn print_memo(counts: &Statistics) {
     }
 }
 
+/// What became of the memory of forms.
+fn print_memory(counts: &Statistics) {
+    let escapes = [counts.escapes_joined, counts.escapes_copied, counts.escapes_copied_by_map];
+    let [joined, copied, by_map] = escapes;
+    let all: u64 = escapes.iter().sum();
+    render::say(&format!("escapes      {all}  (of results: {joined} joined, {copied} copied, {by_map} copied by map)"));
+    render::say(&format!("chunks       {}  (of 512 bytes, at most)", counts.chunks_max));
+    render::say(&format!("waste        {}  (bytes left unused at the ends of chunks)", counts.cells_left * 8));
+    let frozen = region::frozen_statistics();
+    render::say(&format!("tethers      {}  (on {} frozen regions, at the end)", frozen.tethers, frozen.regions));
+}
+
 fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
     let counts = engine.session().statistics();
     render::say(&format!("evaluations  {}", counts.evaluations));
@@ -381,6 +393,7 @@ fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
         render::say(&format!("cells        {}  (of 8 bytes, taken in all)", counts.cells));
         render::say(&format!("copied       {}  (of these: by collections, and as results)", counts.cells_copied));
         render::say(&format!("joined       {}  (regions of forms, to those of their results)", counts.regions_joined));
+        print_memory(&counts);
         render::say(&format!("collections  {}  (of garbage)", counts.collections));
         print_memo(&counts);
         if counts.limit_failures > 0 {

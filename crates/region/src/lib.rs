@@ -80,7 +80,7 @@ mod words;
 mod page {}
 
 pub use bindings::{
-    Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, RegionTable, ReleaseOutcome,
+    Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, RegionTable, ReleaseOutcome, SharedMapError,
 };
 pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
@@ -91,6 +91,8 @@ pub use region::{Mark, Region};
 pub use splice::StillOpen;
 pub use stamp::Stamp;
 pub use statistics::{Escapes, Statistics};
-pub use tether::{FrozenHandle, NoReader, Reader, Reading, Refused, Tether, reclaim};
+pub use tether::{
+    FrozenHandle, FrozenStatistics, NoReader, Reader, Reading, Refused, Tether, frozen_statistics, reclaim,
+};
 pub use transmigrate::{EscapePath, EscapeReport};
 pub use words::{Addressed, Reserved, Words};

@@ -134,7 +134,8 @@ typedef struct mnr_region {
     uint64_t bits;
 } mnr_region;
 
-/* Counts of a heap. A cell has 8 bytes, a chunk 64 cells. Cells of chunks in use are counted when the chunk is left. */
+/* Counts of a heap. A cell has 8 bytes, a chunk 64 cells. Cells of chunks in use are counted when the chunk is left; those of
+ * regions that mnr_close has freed without a call are not. */
 typedef struct mnr_statistics {
     uint64_t cells_handed_out;
     uint64_t cells_copied;
@@ -151,6 +152,8 @@ typedef struct mnr_statistics {
     uint64_t escapes_copied;
     uint64_t escapes_copied_by_map;
     uint64_t limit_failures;
+    uint64_t cells_ahead; /* unused now, at the ends of regions */
+    uint64_t tethers;     /* on regions now, by mnr_region_tether */
 } mnr_statistics;
 
 /* A heap of at most so many bytes of cells; 0 means no limit but that of references, 4 GiB. Each heap reserves address space for
@@ -159,6 +162,7 @@ MNR_API mnr_status mnr_heap_open(size_t limit, mnr_heap *heap);
 /* Gives back all memory of a heap, with all regions that are in it. */
 MNR_API mnr_status mnr_heap_close(mnr_heap heap);
 MNR_API mnr_status mnr_heap_set_limit(mnr_heap heap, size_t limit);
+/* A step for each region. */
 MNR_API mnr_status mnr_heap_statistics(mnr_heap heap, mnr_statistics *statistics);
 
 /* A region with nothing in it. Takes no chunk before something is made in it. */
@@ -274,6 +278,37 @@ MNR_API mnr_status mnr_map_get_string(mnr_readable readable, mnr_ref map, const 
 /* All entries, in the order in which the keys were inserted. */
 MNR_API mnr_status mnr_map_entries(mnr_readable readable, mnr_ref map, mnr_entry *to, size_t room, size_t *count);
 
+/* ---- Shared maps, and graphs ------------------------------------------------------------------------------------------- */
+
+/*
+ * A shared map never changes: what inserts or removes makes another map, which shares all but a path with the first one. Both may be
+ * used from then on. Keys are immediates, numbers, strings and buffers, compared as those of other maps are; others are
+ * MNR_WRONG_KIND. A list of pairs is shared in the same way: mnr_build_pair puts an element before a list.
+ */
+MNR_API mnr_status mnr_shared_map(mnr_region region, mnr_ref *made);
+MNR_API mnr_status mnr_shared_map_insert(mnr_region region, mnr_ref map, mnr_ref key, mnr_ref value, mnr_ref *made);
+/* The map itself if it has no such key. */
+MNR_API mnr_status mnr_shared_map_remove(mnr_region region, mnr_ref map, mnr_ref key, mnr_ref *made);
+/* MNR_NO_KEY if there is none. */
+MNR_API mnr_status mnr_shared_map_get(mnr_readable readable, mnr_ref map, mnr_ref key, mnr_ref *value);
+MNR_API mnr_status mnr_shared_map_length(mnr_readable readable, mnr_ref map, size_t *length);
+/* All entries, in an order that follows from the keys. */
+MNR_API mnr_status mnr_shared_map_entries(mnr_readable readable, mnr_ref map, mnr_entry *to, size_t room, size_t *count);
+
+/* A node of a graph, with a value, which is its child 0, and without edges. */
+MNR_API mnr_status mnr_node(mnr_region region, mnr_ref value, mnr_ref *made);
+/* An edge with a value from a node of the region to a node. If there is one, it gets another value. */
+MNR_API mnr_status mnr_edge_add(mnr_region region, mnr_ref from, mnr_ref to, mnr_ref value);
+/* MNR_NO_KEY if there is none. `removed`, for the value, may be NULL. */
+MNR_API mnr_status mnr_edge_remove(mnr_region region, mnr_ref from, mnr_ref to, mnr_ref *removed);
+/* The value of an edge. MNR_NO_KEY if there is none. */
+MNR_API mnr_status mnr_edge(mnr_readable readable, mnr_ref from, mnr_ref to, mnr_ref *value);
+/* The nodes that edges lead to, and the values of the edges, in the order in which they were added. */
+MNR_API mnr_status mnr_edges(mnr_readable readable, mnr_ref node, mnr_entry *to, size_t room, size_t *count);
+/* All nodes that edges lead to from some, they first, each once, the nearer ones first. */
+MNR_API mnr_status mnr_reachable(mnr_readable readable, const mnr_ref *from, size_t length, mnr_ref *to, size_t room,
+                                 size_t *count);
+
 /* ---- Leaving --------------------------------------------------------------------------------------------------------- */
 
 enum { MNR_ESCAPE_SPLICED = 1, MNR_ESCAPE_COPIED = 2, MNR_ESCAPE_COPIED_BY_MAP = 3 };
@@ -314,6 +349,16 @@ MNR_API mnr_status mnr_freeze(mnr_region region, const mnr_ref *roots, size_t co
 /* Lets no more tethers start. The memory is given back when the last one ends. */
 MNR_API mnr_status mnr_frozen_close(mnr_frozen frozen);
 MNR_API mnr_status mnr_frozen_tethers(mnr_frozen frozen, uint32_t *count);
+
+/* What is frozen in this process, in all heaps: regions that are kept, tethers on them (an owner that has not closed is one), and
+ * those of the regions that are closed and wait for a thread that reads without a tether. */
+typedef struct mnr_frozen_counts {
+    uint64_t regions;
+    uint64_t tethers;
+    uint64_t put_off;
+} mnr_frozen_counts;
+
+MNR_API mnr_status mnr_frozen_statistics(mnr_frozen_counts *counts);
 MNR_API mnr_status mnr_tether_start(mnr_frozen frozen, mnr_tether *tether);
 MNR_API mnr_status mnr_tether_end(mnr_tether tether);
 /* A view that is good until the tether ends. A tether is a readable too, which takes a lock a call. */

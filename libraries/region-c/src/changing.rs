@@ -10,7 +10,7 @@ use crate::reading::{array_in, chain, expression_in, map_in, object_in, variable
 use crate::status::{Outcome, Status, guard};
 
 /// Works on something in a region, after a look at it and at what is to be stored.
-fn change<T>(
+pub(crate) fn change<T>(
     region: Region,
     target: Ref,
     stored: &[Ref],

@@ -207,6 +207,18 @@ pub(crate) fn with<T>(handle: u64, work: impl FnOnce(&mut HeapEntry) -> Outcome<
     })
 }
 
+/// Reads what is in a heap, which stays as it is: nothing new is to be said of it, unless something was collected.
+pub(crate) fn reading<T>(handle: u64, read: impl FnOnce(&mut HeapEntry) -> Outcome<T>) -> Outcome<T> {
+    with_table(|table| {
+        let entry = table.find(handle)?;
+        if entry.is_broken || entry.has_news() {
+            let call = Call::begin(entry, false)?;
+            return read(call.entry);
+        }
+        read(entry)
+    })
+}
+
 /// Moves what is in a heap. If that panics, which a reference into what was given back may lead to, the heap is broken.
 pub(crate) fn moving<T>(handle: u64, work: impl FnOnce(&mut HeapEntry) -> Outcome<T>) -> Outcome<T> {
     with_table(|table| {
@@ -245,6 +257,12 @@ impl HeapEntry {
             Some((handle, rooms)) => self.take_back(handle, &rooms),
             None => Ok(()),
         }
+    }
+
+    /// Whether the inline functions have used anything since the last call.
+    #[inline]
+    fn has_news(&mut self) -> bool {
+        self.ready.is_some() || self.lanes.used(&self.rooms) != Some([0; 3])
     }
 
     fn fill(&mut self, handle: RegionHandle, used: [u32; 3]) -> Outcome {

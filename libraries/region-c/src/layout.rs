@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 use crate::heaps::{Builder, Opener, Region};
 use crate::lanes::{Lane, Room, View};
 use crate::leaving::Report;
-use crate::lifetimes::Statistics;
+use crate::lifetimes::{FrozenCounts, Statistics};
 use crate::making::Entry;
 use crate::marks::Mark;
 
 /// Statements in C about a structure, which hold if its size, its alignment and the places of its fields are those in Rust.
 macro_rules! layout {
-    ($text:ident, $in_c:literal, $type:ty, $($field:ident $(as $in_c_too:ident)?),*) => {
+    ($text:ident, $in_c:literal, $type:ty, $($field:ident),*) => {
         must(&mut $text, &format!("sizeof({}) == {}", $in_c, size_of::<$type>()));
         must(&mut $text, &format!("MNR_ALIGN({}) == {}", $in_c, align_of::<$type>()));
         $(must(&mut $text, &format!("offsetof({}, {}) == {}", $in_c, stringify!($field), offset_of!($type, $field)));)*
@@ -57,8 +57,11 @@ fn statements() -> String {
         escapes_spliced,
         escapes_copied,
         escapes_copied_by_map,
-        limit_failures
+        limit_failures,
+        cells_ahead,
+        tethers
     );
+    layout!(text, "mnr_frozen_counts", FrozenCounts, regions, tethers, put_off);
     text
 }
 

@@ -45,11 +45,22 @@ pub(crate) struct Statistics {
     pub(crate) escapes_copied: u64,
     pub(crate) escapes_copied_by_map: u64,
     pub(crate) limit_failures: u64,
+    pub(crate) cells_ahead: u64,
+    pub(crate) tethers: u64,
+}
+
+/// What is frozen in this process: `mnr_frozen_counts`.
+#[repr(C)]
+pub(crate) struct FrozenCounts {
+    pub(crate) regions: u64,
+    pub(crate) tethers: u64,
+    pub(crate) put_off: u64,
 }
 
 impl Statistics {
     fn of(regions: &RegionTable) -> Statistics {
         let counts = regions.heap().statistics();
+        let (cells_ahead, tethers) = regions.unused_and_tethers();
         Statistics {
             cells_handed_out: counts.cells_handed_out,
             cells_copied: counts.cells_copied,
@@ -66,6 +77,8 @@ impl Statistics {
             escapes_copied: counts.escapes.copied,
             escapes_copied_by_map: counts.escapes.copied_by_map,
             limit_failures: counts.limit_failures,
+            cells_ahead,
+            tethers,
         }
     }
 }
@@ -119,6 +132,19 @@ extern "C" fn mnr_heap_statistics(heap: u64, out: Out<Statistics>) -> Status {
             out.write(Statistics::of(&entry.regions));
             Ok(())
         })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mnr_frozen_statistics(out: Out<FrozenCounts>) -> Status {
+    guard(|| {
+        let counts = region::frozen_statistics();
+        place(out)?.write(FrozenCounts {
+            regions: counts.regions as u64,
+            tethers: counts.tethers,
+            put_off: counts.put_off as u64,
+        });
+        Ok(())
     })
 }
 

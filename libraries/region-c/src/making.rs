@@ -27,7 +27,7 @@ impl HeapEntry {
 }
 
 /// Makes one thing in a region, of what it may refer to.
-fn make(region: Region, of: &[Ref], work: impl FnOnce(&mut Heap, &mut Made) -> Outcome<Ref>) -> Outcome<Ref> {
+pub(crate) fn make(region: Region, of: &[Ref], work: impl FnOnce(&mut Heap, &mut Made) -> Outcome<Ref>) -> Outcome<Ref> {
     with(region.heap, |entry| {
         entry.regions.parts(region.handle())?;
         entry.check_all(region.handle(), of)?;
@@ -37,7 +37,7 @@ fn make(region: Region, of: &[Ref], work: impl FnOnce(&mut Heap, &mut Made) -> O
 }
 
 /// Writes what was made, when no argument is looked at any more: it may lie in the same place.
-fn made(out: Out<Ref>, work: impl FnOnce() -> Outcome<Ref>) -> Status {
+pub(crate) fn made(out: Out<Ref>, work: impl FnOnce() -> Outcome<Ref>) -> Status {
     guard(|| {
         let out = place(out)?;
         out.write(work()?);

@@ -80,6 +80,9 @@ impl HeapEntry {
 
     /// Forgets the marks of a region that is gone, and now and then those of regions that went with one.
     pub(crate) fn forget_marks(&mut self, handle: RegionHandle) {
+        if self.marks.is_empty() {
+            return;
+        }
         self.marks.remove(&handle);
         if self.marks.len() > 2 * self.regions.count() + 16 {
             let regions = &self.regions;

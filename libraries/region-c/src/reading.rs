@@ -6,7 +6,7 @@
 use region::{FrozenHeap, Heap, Object, Ref, Tether, Words, tag};
 
 use crate::arguments::{Out, array, array_mut, place, room, write};
-use crate::heaps::with;
+use crate::heaps::reading;
 use crate::making::Entry;
 use crate::status::{Outcome, Status, guard};
 
@@ -17,7 +17,7 @@ pub(crate) const IS_TETHER: u64 = 1 << 63;
 macro_rules! read {
     ($readable:expr, |$heap:ident| $work:expr) => {
         if $readable & IS_TETHER == 0 {
-            with($readable, |entry| {
+            reading($readable, |entry| {
                 let $heap = entry.regions.heap();
                 $work
             })
@@ -40,6 +40,8 @@ macro_rules! read_to {
         })
     };
 }
+
+pub(crate) use {read, read_to};
 
 /// Refuses what lies after the end.
 fn within(heap: &Heap<impl Words>, reference: Ref) -> Outcome {

@@ -344,6 +344,7 @@ static void reading_inline(void)
     keep(mnr_view_binding(view, of, &found) ? MNR_OK : MNR_WRONG_KIND, found);
     refused += !mnr_view_number(view, of, &bits);
     refused += mnr_view_length(view, of) == 0;
+    keep(mnr_view_get(view, of, some_ref(), &found) ? MNR_OK : MNR_NO_KEY, found);
 }
 
 static void leaving(void)
@@ -390,9 +391,68 @@ static void sharing(void)
     }
 }
 
+static void shared_maps_and_graphs(void)
+{
+    mnr_ref found = 0, *to = room(), of = now_and_then(2) ? some_of(6) : some_ref();
+    mnr_readable readable = now_and_then(3) ? some_readable() : regions[home].heap;
+    mnr_region region = now_and_then(4) ? some_region() : regions[home];
+    size_t count = 0, size = below(ROOM + 1);
+    switch (below(12)) {
+    case 0: keep(CALL(mnr_shared_map, region, &found), found); break;
+    case 1: keep(CALL(mnr_shared_map_insert, region, of, some_key(), some_ref(), &found), found); break;
+    case 2: keep(CALL(mnr_shared_map_remove, region, of, some_key(), &found), found); break;
+    case 3: keep(CALL(mnr_shared_map_get, readable, of, some_key(), &found), found); break;
+    case 4: CALL(mnr_shared_map_length, readable, of, &count); break;
+    case 5: keep_all(CALL(mnr_shared_map_entries, readable, of, (mnr_entry *)(void *)to, size / 2, &count), count * 2); break;
+    case 6: keep(CALL(mnr_node, region, some_ref(), &found), found); break;
+    case 7: CALL(mnr_edge_add, region, of, some_ref(), some_ref()); break;
+    case 8: keep(CALL(mnr_edge_remove, region, of, some_ref(), &found), found); break;
+    case 9: keep(CALL(mnr_edge, readable, of, some_ref(), &found), found); break;
+    case 10: keep_all(CALL(mnr_edges, readable, of, (mnr_entry *)(void *)to, size / 2, &count), count * 2); break;
+    default:
+        to[0] = of;
+        keep_all(CALL(mnr_reachable, readable, to, 1, to + 1, size == 0 ? 0 : size - 1, &count), count);
+    }
+}
+
+/* Regions that are opened without a call, and what is made in them, in any order with all other calls. */
+static void opening_inline(void)
+{
+    mnr_opener opener;
+    mnr_builder builder;
+    mnr_ref made = some_ref();
+    size_t steps = below(40);
+    mnr_frozen_counts counts;
+    CALL(mnr_frozen_statistics, &counts);
+    if (CALL(mnr_opener_open, heap_of(below(REGIONS)), &opener) != MNR_OK || CALL(mnr_open, &opener, &builder) != MNR_OK) {
+        return;
+    }
+    while (steps-- > 0) {
+        switch (below(8)) {
+        case 0: CALL(mnr_build_number, &builder, below(3), draw(), &made); break;
+        case 1: CALL(mnr_build_variable, &builder, below(9), &made); break;
+        case 2: CALL(mnr_build_string, &builder, "a frog in a pond", below(17), &made); break;
+        case 3: CALL(mnr_build_buffer, &builder, "a frog in a pond", below(17), &made); break;
+        case 4: CALL(mnr_build_array, &builder, &made, 1, &made); break;
+        case 5: CALL(mnr_build_list, &builder, &made, 1, made, &made); break;
+        default: CALL(mnr_build_pair, &builder, made, some_ref(), &made);
+        }
+    }
+    if (now_and_then(3)) {
+        regions[below(REGIONS)] = builder.region;
+    } else {
+        CALL(mnr_close, &builder);
+    }
+    if (now_and_then(3)) {
+        CALL(mnr_close, &builder);
+    }
+}
+
 static void one_call(void)
 {
-    switch (below(16)) {
+    switch (below(18)) {
+    case 16: shared_maps_and_graphs(); break;
+    case 17: opening_inline(); break;
     case 0: lifetimes(); break;
     case 1: marking(); break;
     case 2:

@@ -297,6 +297,11 @@ impl Machine {
         counts.cells += heap.cells_handed_out - before.cells_handed_out;
         counts.cells_copied += heap.cells_copied - before.cells_copied;
         counts.regions_joined += heap.splices - before.splices;
+        counts.escapes_joined += heap.escapes.spliced - before.escapes.spliced;
+        counts.escapes_copied += heap.escapes.copied - before.escapes.copied;
+        counts.escapes_copied_by_map += heap.escapes.copied_by_map - before.escapes.copied_by_map;
+        counts.chunks_max = counts.chunks_max.max(heap.chunks);
+        counts.cells_left += heap.cells_left - before.cells_left;
         counts.limit_failures += heap.limit_failures - before.limit_failures;
         counts.heap_bytes_held = counts.heap_bytes_held.max(heap.bytes_held + heap.bytes_beside);
         counts.heap_bytes_peak = counts.heap_bytes_peak.max(heap.bytes_live_peak);

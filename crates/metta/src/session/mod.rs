@@ -69,6 +69,16 @@ pub struct Statistics {
     pub cells_copied: u64,
     /// How often the region of a form became that of its results.
     pub regions_joined: u64,
+    /// How often results left the region of their form by joining it,
+    pub escapes_joined: u64,
+    /// by a copy,
+    pub escapes_copied: u64,
+    /// and by a copy that kept addresses in a hash map.
+    pub escapes_copied_by_map: u64,
+    /// The most chunks of 512 bytes that the machine's heap ever had.
+    pub chunks_max: usize,
+    /// Cells left unused at the ends of chunks.
+    pub cells_left: u64,
     /// How often the heap refused memory, at its limit or the system's.
     pub limit_failures: u64,
     /// How often the machine collected garbage.

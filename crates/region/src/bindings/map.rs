@@ -462,8 +462,13 @@ fn hash_word(key: Ref) -> u64 {
     u64::from(key.bits()).wrapping_mul(MULTIPLIER)
 }
 
+/// Whether two references are the same key.
+pub(super) fn is_same_key<W: Words>(heap: &Heap<W>, one: Ref, other: Ref) -> bool {
+    one == other || heap.is_same(one, other)
+}
+
 #[inline]
-fn mix(hash: u64, word: u64) -> u64 {
+pub(super) fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash.rotate_left(5) ^ word ^ MULTIPLIER) * u128::from(MULTIPLIER);
     (product >> 64) as u64 ^ product as u64
 }

@@ -184,6 +184,14 @@ impl RegionTable {
         self.count
     }
 
+    /// Cells that the regions have left of their last chunks, and tethers on them. A step for each region.
+    pub fn unused_and_tethers(&self) -> (u64, u64) {
+        let entries = self.slots.iter().filter_map(|slot| slot.entry.as_ref());
+        entries.fold((0, 0), |(cells, tethers), entry| {
+            (cells + self.heap.cells_ahead(&entry.region), tethers + u64::from(entry.tethers))
+        })
+    }
+
     /// A new region.
     pub fn open(&mut self) -> Result<RegionHandle, HandleError> {
         self.add(None)
@@ -309,23 +317,25 @@ impl RegionTable {
 
     /// Frees a region that does not live any more, and those that only it retained.
     fn free_if_dead(&mut self, handle: RegionHandle) -> ReleaseOutcome {
-        let (mut open, mut outcome) = (vec![handle], ReleaseOutcome::Kept);
+        let Some(refers) = self.free_one(handle) else { return ReleaseOutcome::Kept };
+        let mut open = refers;
         while let Some(handle) = open.pop() {
-            let Ok(entry) = self.entry_mut(handle) else { continue };
-            if entry.lives() {
-                continue;
+            if let Ok(other) = self.entry_mut(handle) {
+                (other.external, other.referred) = (other.external - 1, other.referred - 1);
             }
-            let Some(entry) = self.take(handle) else { continue };
-            self.heap.close(entry.region);
-            outcome = ReleaseOutcome::Freed;
-            for other in entry.refers {
-                if let Ok(other) = self.entry_mut(other) {
-                    (other.external, other.referred) = (other.external - 1, other.referred - 1);
-                }
-                open.push(other);
-            }
+            open.extend(self.free_one(handle).into_iter().flatten());
         }
-        outcome
+        ReleaseOutcome::Freed
+    }
+
+    /// Frees a region that does not live any more. Gives those that it retained.
+    fn free_one(&mut self, handle: RegionHandle) -> Option<Vec<RegionHandle>> {
+        if self.entry(handle).ok()?.lives() {
+            return None;
+        }
+        let entry = self.take(handle)?;
+        self.heap.close(entry.region);
+        Some(entry.refers)
     }
 
     /// Takes a region out of its slot, which is free then unless its generations are used up.

@@ -249,23 +249,53 @@ fn a_copy_takes_bindings_in_the_order_that_its_owner_wants() -> Result<(), Full>
 fn what_is_written_into_the_room_was_made() -> Result<(), Full> {
     let (mut heap, mut other) = (Heap::new(), Heap::new());
     let (mut region, mut like) = (heap.open(), other.open());
-    assert!(heap.room(&region).is_empty() && !heap.fill(&mut region, 1));
+    assert!(heap.rooms(&region).iter().all(|room| room.is_empty()) && !heap.fill(&mut region, [1, 0, 0]));
     let first = heap.expression(&mut region, &[small(1)])?;
     let copy = other.expression(&mut like, &[small(1)])?;
-    assert_eq!((first, heap.room(&region)), (copy, 1..64));
+    assert_eq!((first, &heap.rooms(&region)[0]), (copy, &(1..64)));
     let mark = heap.mark(&region);
     let pair = other.expression(&mut like, &[small(2), first])?;
-    let at = heap.room(&region).start as usize * 2;
+    let at = heap.rooms(&region)[0].start as usize * 2;
     let words = other.words()[at..at + 4].to_vec();
     heap.words_mut()[at..at + 4].copy_from_slice(&words);
-    assert!(!heap.fill(&mut region, 64) && heap.fill(&mut region, 2));
-    assert_eq!((heap.children(pair), heap.room(&region)), ([small(2), first].as_slice(), 3..64));
+    assert!(!heap.fill(&mut region, [64, 0, 0]) && heap.fill(&mut region, [2, 0, 0]));
+    assert_eq!((heap.children(pair), &heap.rooms(&region)[0]), ([small(2), first].as_slice(), &(3..64)));
     assert!(!heap.precedes(pair, &region, mark) && heap.holds(&region, pair));
     let mark = Mark::from_bits(mark.bits());
     heap.rewind(&mut region, mark);
-    assert_eq!(heap.room(&region).start, 1);
+    assert_eq!(heap.rooms(&region)[0].start, 1);
     heap.close(region);
     assert_eq!(heap.statistics().cells_handed_out, 3);
+    Ok(())
+}
+
+/// A region that was prepared has a chunk of each kind, and gives back those that nothing was written in.
+#[test]
+fn a_prepared_region_gives_back_what_it_does_not_use() -> Result<(), Full> {
+    let mut heap = Heap::new();
+    let mut other = heap.open();
+    heap.expression(&mut other, &[small(1)])?;
+    let before = (heap.bytes_live(), heap.statistics().cells_handed_out);
+    for used in 0..8_u32 {
+        let mut region = heap.open();
+        assert!(heap.prepare(&mut region));
+        let rooms = heap.rooms(&region);
+        assert!(rooms.iter().all(|room| room.start % 64 == 0 && room.len() >= 64), "{rooms:?}");
+        assert_eq!(heap.bytes_live(), before.0 + 3 * 512);
+        let cells = [used & 1, used >> 1 & 1, used >> 2];
+        let words = heap.words_mut();
+        rooms.iter().for_each(|room| words[room.start as usize * 2..room.start as usize * 2 + 2].fill(Ref::from_bits(0)));
+        assert!(heap.fill(&mut region, cells));
+        heap.give_back_unused(&mut region);
+        assert_eq!(heap.bytes_live(), before.0 + 512 * used.count_ones() as usize);
+        heap.close(region);
+        assert_eq!(heap.bytes_live(), before.0);
+    }
+    heap.set_limit(Some(3 * 512));
+    let mut region = heap.open();
+    assert!(!heap.prepare(&mut region) && heap.bytes_live() == before.0);
+    heap.close(region);
+    heap.close(other);
     Ok(())
 }
 

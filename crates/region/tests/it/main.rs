@@ -9,7 +9,8 @@
 //! 7. [`shapes`] and [`limits`] go to the ends of what there is.
 //! 8. [`tethers`] runs what threads do to a tether word; `crates/region/models` goes through every interleaving of it.
 //! 9. [`travels`] is a second model, of all kinds of things in three heaps at once.
-//! 10. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
+//! 10. [`sharing`] is about lists that share their ends.
+//! 11. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
 #![forbid(unsafe_code)]
 
 mod basics;
@@ -24,6 +25,7 @@ mod object_models;
 mod objects;
 mod requests;
 mod shapes;
+mod sharing;
 mod sizes;
 mod tethers;
 mod travels;

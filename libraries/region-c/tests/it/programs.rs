@@ -87,6 +87,13 @@ fn inline_functions_do_what_calls_do() {
     assert_eq!(printed, "the inline functions do what the calls do\n");
 }
 
+/// Shared maps and graphs hold what tables in C hold.
+#[test]
+fn shared_maps_and_graphs_are_what_tables_say() {
+    let Some(printed) = in_every_way("tests/shared.c", "shared") else { return };
+    assert_eq!(printed, "shared maps and graphs are what the tables say\n");
+}
+
 /// Every function with references, regions, marks and tethers that are old or made up: each call ends, and with the same status in
 /// every way of building.
 #[test]

@@ -30,6 +30,25 @@ fn its_commands_work() {
     assert!(printed.contains("reader 3, without a tether: 499500"), "{printed}");
 }
 
+/// The program in C prints what the page says.
+#[test]
+fn its_program_prints_what_it_says() {
+    if !tools::has("gcc", "gcc") {
+        return;
+    }
+    let document = include_str!("../../README.md");
+    let block = |language: &str| document.split(language).nth(1).and_then(|rest| rest.split("```").next());
+    let (source, printed) = (block("```c\n").expect("a program"), block("```text\n").expect("what it prints"));
+    let folder = tools::folder("readme-program");
+    let (file, program) = (folder.join("requests.c"), folder.join("requests"));
+    std::fs::write(&file, source).expect("a file can be written");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-I"]);
+    compiler.arg(tools::package().join("include")).arg(&file).arg(tools::libraries().join("libmetroon_region.a"));
+    tools::expect(compiler.args(["-lpthread", "-ldl", "-lm", "-o"]).arg(&program));
+    assert_eq!(tools::expect(&mut Command::new(program)), printed);
+}
+
 #[test]
 fn the_version_of_the_package_is_there() {
     let version = concat!("@version@|", env!("CARGO_PKG_VERSION"), "|");
