@@ -29,8 +29,7 @@ const NAMES: [(&str, bool); 7] = [
 ];
 const TABLE: &str = "a table in C, made for integers";
 const ALLOCATED: &str = "both sides are in one program in C; each object is read before it is freed";
-const LOOKED_UP: &str =
-    "both sides are in one program in C; the table of the other side knows one kind of keys and has no order, the map knows all kinds";
+const LOOKED_UP: &str = "both sides are in one program in C; the table of the other side knows one kind of keys and has no order, the map knows all kinds";
 
 /// What the other side allocates with: its name, and what the compiler is told.
 struct Allocator {
@@ -41,11 +40,8 @@ struct Allocator {
 
 pub(super) fn rows(plan: &Plan) -> Rows {
     let system = Allocator { name: "malloc and free in C", defined: &[], library: None };
-    let mimalloc = Allocator {
-        name: "mimalloc in C",
-        defined: &["-DWITH_MIMALLOC"],
-        library: Some(mimalloc_library()?),
-    };
+    let mimalloc =
+        Allocator { name: "mimalloc in C", defined: &["-DWITH_MIMALLOC"], library: Some(mimalloc_library()?) };
     let library = library()?;
     let mut rows = Vec::new();
     for allocator in [system, mimalloc] {

@@ -80,8 +80,9 @@ mod words;
 mod page {}
 
 pub use bindings::{
-    Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, RegionTable, ReleaseOutcome, SharedMapError,
+    Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, RegionTable, ReleaseOutcome,
 };
+pub use bindings::{graph, shared_map};
 pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
 pub use heap::{FrozenHeap, Heap};

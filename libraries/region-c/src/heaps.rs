@@ -282,7 +282,7 @@ impl HeapEntry {
         }
         self.fill(now, ready.used.ok_or(Status::Broken)?)?;
         let (heap, region) = self.regions.parts(now)?;
-        heap.give_back_unused(region);
+        region.give_back_unused(heap);
         Ok(())
     }
 
@@ -310,7 +310,7 @@ impl HeapEntry {
         let handle = self.regions.open()?;
         let region = Region::new(self.handle, handle);
         let (heap, made) = self.regions.parts(handle)?;
-        if !heap.prepare(made) {
+        if !made.prepare(heap) {
             return self.lend(region);
         }
         let room = rooms(heap.rooms(made));

@@ -16,9 +16,9 @@ mod arguments;
 mod changing;
 mod frozen;
 mod heaps;
+mod lanes;
 #[cfg(test)]
 mod layout;
-mod lanes;
 mod leaving;
 mod lifetimes;
 mod making;

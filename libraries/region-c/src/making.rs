@@ -27,7 +27,11 @@ impl HeapEntry {
 }
 
 /// Makes one thing in a region, of what it may refer to.
-pub(crate) fn make(region: Region, of: &[Ref], work: impl FnOnce(&mut Heap, &mut Made) -> Outcome<Ref>) -> Outcome<Ref> {
+pub(crate) fn make(
+    region: Region,
+    of: &[Ref],
+    work: impl FnOnce(&mut Heap, &mut Made) -> Outcome<Ref>,
+) -> Outcome<Ref> {
     with(region.heap, |entry| {
         entry.regions.parts(region.handle())?;
         entry.check_all(region.handle(), of)?;

@@ -5,7 +5,8 @@
 
 use std::collections::HashSet;
 
-use region::{FrozenHeap, Heap, Ref, SharedMapError, Tether, Words};
+use region::shared_map::SharedMapError;
+use region::{FrozenHeap, Heap, Ref, Tether, Words, graph, shared_map};
 
 use crate::arguments::{Out, array, place, room, write};
 use crate::changing::change;
@@ -46,7 +47,7 @@ fn entries(of: impl IntoIterator<Item = (Ref, Ref)>) -> Vec<Entry> {
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_shared_map(region: Region, out: Out<Ref>) -> Status {
-    made(out, || make(region, &[], |heap, region| Ok(heap.shared_map(region)?)))
+    made(out, || make(region, &[], |heap, region| Ok(shared_map::empty(heap, region)?)))
 }
 
 #[unsafe(no_mangle)]
@@ -55,7 +56,7 @@ extern "C" fn mnr_shared_map_insert(region: Region, map: Ref, key: Ref, value: R
         make(region, &[map, key, value], |heap, region| {
             shared_map_in(heap, map)?;
             whole(heap, key)?;
-            Ok(heap.shared_map_insert(region, map, key, value)?)
+            Ok(shared_map::insert(heap, region, map, key, value)?)
         })
     })
 }
@@ -66,7 +67,7 @@ extern "C" fn mnr_shared_map_remove(region: Region, map: Ref, key: Ref, out: Out
         make(region, &[map], |heap, region| {
             shared_map_in(heap, map)?;
             whole(heap, key)?;
-            Ok(heap.shared_map_remove(region, map, key)?)
+            Ok(shared_map::remove(heap, region, map, key)?)
         })
     })
 }
@@ -76,7 +77,7 @@ extern "C" fn mnr_shared_map_get(readable: u64, map: Ref, key: Ref, out: Out<Ref
     read_to!(readable, out, |heap| {
         shared_map_in(heap, map)?;
         whole(heap, key)?;
-        Ok(heap.shared_map_get(map, key).ok_or(Status::NoKey)?)
+        Ok(shared_map::get(heap, map, key).ok_or(Status::NoKey)?)
     })
 }
 
@@ -84,7 +85,7 @@ extern "C" fn mnr_shared_map_get(readable: u64, map: Ref, key: Ref, out: Out<Ref
 extern "C" fn mnr_shared_map_length(readable: u64, map: Ref, out: Out<usize>) -> Status {
     read_to!(readable, out, |heap| {
         shared_map_in(heap, map)?;
-        Ok(heap.shared_map_length(map))
+        Ok(shared_map::length(heap, map))
     })
 }
 
@@ -100,14 +101,14 @@ extern "C" fn mnr_shared_map_entries(
         let to = room(to, size)?;
         read!(readable, |heap| {
             shared_map_in(heap, map)?;
-            write(&entries(heap.shared_map_entries(map)), to, count)
+            write(&entries(shared_map::entries(heap, map)), to, count)
         })
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_node(region: Region, value: Ref, out: Out<Ref>) -> Status {
-    made(out, || make(region, &[value], |heap, region| Ok(heap.node(region, value)?)))
+    made(out, || make(region, &[value], |heap, region| Ok(graph::node(heap, region, value)?)))
 }
 
 #[unsafe(no_mangle)]
@@ -117,7 +118,7 @@ extern "C" fn mnr_edge_add(region: Region, from: Ref, to: Ref, value: Ref) -> St
             node_in(entry.regions.heap(), from)?;
             node_in(entry.regions.heap(), to)?;
             let (heap, region) = entry.regions.parts(handle)?;
-            heap.add_edge(region, from, to, value)?;
+            graph::add_edge(heap, region, from, to, value)?;
             Ok(())
         })
     })
@@ -129,7 +130,7 @@ extern "C" fn mnr_edge_remove(region: Region, from: Ref, to: Ref, removed: Out<R
         change(region, from, &[], |entry, _| {
             node_in(entry.regions.heap(), from)?;
             node_in(entry.regions.heap(), to)?;
-            removed.write(entry.regions.heap_mut().remove_edge(from, to).ok_or(Status::NoKey)?);
+            removed.write(graph::remove_edge(entry.regions.heap_mut(), from, to).ok_or(Status::NoKey)?);
             Ok(())
         })
     })
@@ -140,7 +141,7 @@ extern "C" fn mnr_edge(readable: u64, from: Ref, to: Ref, out: Out<Ref>) -> Stat
     read_to!(readable, out, |heap| {
         node_in(heap, from)?;
         node_in(heap, to)?;
-        Ok(heap.edge(from, to).ok_or(Status::NoKey)?)
+        Ok(graph::edge(heap, from, to).ok_or(Status::NoKey)?)
     })
 }
 
@@ -150,7 +151,7 @@ extern "C" fn mnr_edges(readable: u64, node: Ref, to: *mut Entry, size: usize, c
         let to = room(to, size)?;
         read!(readable, |heap| {
             node_in(heap, node)?;
-            write(&entries(heap.edges(node)), to, count)
+            write(&entries(graph::edges(heap, node)), to, count)
         })
     })
 }
@@ -170,14 +171,14 @@ extern "C" fn mnr_reachable(
     })
 }
 
-/// As [`Heap::reachable`], with a look at each node.
+/// As [`graph::reachable`], with a look at each node.
 fn reachable(heap: &Heap<impl Words>, from: &[Ref]) -> Outcome<Vec<Ref>> {
     let mut seen = HashSet::new();
     let mut found: Vec<Ref> = from.iter().map(|node| node.unmarked()).filter(|node| seen.insert(*node)).collect();
     let mut next = 0;
     while let Some(&node) = found.get(next) {
         node_in(heap, node)?;
-        found.extend(heap.edges(node).map(|(to, _)| to).filter(|to| seen.insert(*to)));
+        found.extend(graph::edges(heap, node).map(|(to, _)| to).filter(|to| seen.insert(*to)));
         next += 1;
     }
     Ok(found)

@@ -59,7 +59,14 @@ fn the_machine_counts_what_it_did() {
     let program = "(= (build $n) (if (== $n 0) Nil (Cons $n (build (- $n 1))))) !(let $list (build 100) done)";
     let ended = run(&["run", "--stats", "-e", program]);
     assert_eq!(ended.out, "[done]\n");
-    let counts: Vec<&str> = ended.err.lines().take(10).collect();
+    let counts: Vec<&str> = ended.err.lines().take(14).collect();
+    let memory = [
+        "escapes      1  (of results: ",
+        "chunks       ",
+        "waste        ",
+        "tethers      0  (on 0 frozen regions, at the end)",
+    ];
+    assert!(memory.iter().all(|start| counts.iter().any(|line| line.starts_with(start))), "{counts:#?}");
     assert!(counts.contains(&"calls        101"), "{counts:#?}");
     assert!(counts.contains(&"interpreted  0  (expressions that the machine left to the interpreter)"), "{counts:#?}");
     assert!(counts.contains(&"cells        201  (of 8 bytes, taken in all)"), "{counts:#?}");

@@ -6,7 +6,7 @@
 //! 2. The owner writes there what [`Heap::expression`] and the other functions would have written.
 //! 3. [`Heap::fill`] takes the cells that were written, before anything else is asked of the heap.
 //!
-//! A region that is [prepared](Heap::prepare) has such room before anything is in it. So an owner can open it, fill it and close it
+//! A region that is [prepared](Region::prepare) has such room before anything is in it. So an owner can open it, fill it and close it
 //! without asking the heap.
 //!
 //! What was written wrongly does not endanger memory: every access of a heap is within its reservation.
@@ -30,44 +30,11 @@ impl Heap {
         region.lanes().map(|lane| lane.position.cursor()..lane.position.end())
     }
 
-    /// Takes so many cells of each of the [rooms](Heap::rooms), in which whole expressions, variables and numbers were written.
-    /// Gives whether there were that many.
+    /// Takes cells of the [rooms](Heap::rooms), a number of each, in which whole expressions, variables and numbers were written. Gives
+    /// whether there were that many.
     #[inline]
     pub fn fill(&mut self, region: &mut Region, cells: [u32; 3]) -> bool {
         zip(KINDS, cells).all(|(kind, cells)| cells == 0 || region.lane_mut(kind).bump(cells as usize).is_some())
-    }
-
-    /// Gives an empty region a chunk of each kind, to be written in. Gives whether there was memory for them within the limit;
-    /// otherwise the region is as it was.
-    pub fn prepare(&mut self, region: &mut Region) -> bool {
-        if self.chunks.limit.saturating_sub(self.chunks.live_count()) < KINDS.len() as u32 {
-            return false;
-        }
-        let taken = KINDS.iter().all(|kind| self.take_chunk(region, *kind).is_ok());
-        if !taken {
-            self.give_back_unused(region);
-        }
-        taken
-    }
-
-    fn take_chunk(&mut self, region: &mut Region, kind: LaneKind) -> Result<(), Full> {
-        match kind {
-            LaneKind::Numbers => self.chunks.extend_numbers(&mut self.words, region, 1)?,
-            _ => self.chunks.extend_by_one(&mut self.words, region, kind, 1)?,
-        };
-        let lane = region.lane_mut(kind);
-        lane.position = lane.position.back(1);
-        Ok(())
-    }
-
-    /// Gives the chunks of a [prepared](Heap::prepare) region back in which nothing was written.
-    pub fn give_back_unused(&mut self, region: &mut Region) {
-        for kind in KINDS {
-            let lane = region.lane_mut(kind);
-            if !lane.is_empty() && lane.position.cursor() == lane.first * CHUNK_CELLS {
-                self.chunks.rewind_chunks(lane, LanePosition::START);
-            }
-        }
     }
 
     /// All [words](Heap::words) of the heap, to be written in the [rooms](Heap::rooms) of a region.
@@ -76,6 +43,41 @@ impl Heap {
         let count = self.chunks.count() as usize * CHUNK_WORDS;
         &mut self.words[..count]
     }
+}
+
+impl Region {
+    /// Gives this region, which is empty, a chunk of each kind, to be written in. Gives whether there was memory for them within the
+    /// limit of its heap; otherwise the region is as it was.
+    pub fn prepare(&mut self, heap: &mut Heap) -> bool {
+        if heap.chunks.limit.saturating_sub(heap.chunks.live_count()) < KINDS.len() as u32 {
+            return false;
+        }
+        let taken = KINDS.iter().all(|kind| take_chunk(heap, self, *kind).is_ok());
+        if !taken {
+            self.give_back_unused(heap);
+        }
+        taken
+    }
+
+    /// Gives the chunks of a [prepared](Region::prepare) region back in which nothing was written.
+    pub fn give_back_unused(&mut self, heap: &mut Heap) {
+        for kind in KINDS {
+            let lane = self.lane_mut(kind);
+            if !lane.is_empty() && lane.position.cursor() == lane.first * CHUNK_CELLS {
+                heap.chunks.rewind_chunks(lane, LanePosition::START);
+            }
+        }
+    }
+}
+
+fn take_chunk(heap: &mut Heap, region: &mut Region, kind: LaneKind) -> Result<(), Full> {
+    match kind {
+        LaneKind::Numbers => heap.chunks.extend_numbers(&mut heap.words, region, 1)?,
+        _ => heap.chunks.extend_by_one(&mut heap.words, region, kind, 1)?,
+    };
+    let lane = region.lane_mut(kind);
+    lane.position = lane.position.back(1);
+    Ok(())
 }
 
 impl Mark {

@@ -75,12 +75,6 @@ impl<W: Words> Heap<W> {
 
 /// Lists.
 impl Heap {
-    /// Makes a list of an element and another list, which stays as it is and is the rest of the new one: any number of lists may
-    /// share it. Takes two cells.
-    pub fn prepend(&mut self, region: &mut Region, first: Ref, rest: Ref) -> Result<Ref, Full> {
-        self.expression(region, &[first, rest])
-    }
-
     /// Makes a list: for each element a pair of it and the rest, which ends in `tail`. Without elements it is the tail.
     ///
     /// Takes two cells an element. The pairs lie in the order of the elements, in a row as far as memory allows.

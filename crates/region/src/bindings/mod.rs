@@ -12,7 +12,7 @@ mod array;
 mod bytes;
 mod copies;
 mod dangling;
-mod graph;
+pub mod graph;
 mod inline_writing;
 mod intact;
 mod lists;
@@ -20,14 +20,13 @@ mod map;
 mod object;
 mod parked_tethers;
 mod region_table;
-mod shared_map;
+pub mod shared_map;
 
 pub use bytes::Bytes;
 pub use map::Entries;
 pub use object::Object;
 pub use parked_tethers::{NoParking, NotParked};
 pub use region_table::{HandleError, RegionHandle, RegionTable, ReleaseOutcome};
-pub use shared_map::SharedMapError;
 
 pub(crate) use bytes::{RUN, run_cells};
 pub(crate) use map::TABLE;

@@ -115,262 +115,251 @@ struct Path {
     length: usize,
 }
 
-/// Reading shared maps, of a heap that is frozen as well.
-impl<W: Words> Heap<W> {
-    /// How many entries a shared map has.
-    pub fn shared_map_length(&self, map: Ref) -> usize {
-        self.child(map, 0).payload() as usize
-    }
-
-    /// The value of a key. At most sixteen steps, as long as no hashes are equal.
-    pub fn shared_map_get(&self, map: Ref, key: Ref) -> Option<Ref> {
-        let hash = self.content_hash(key)?;
-        let mut node = self.child(map, 1);
-        for depth in 0..DEPTH_MAX {
-            let (branch, place) = (self.branch(node), place(hash, depth));
-            if branch.has_entry(place) {
-                let at = branch.entry_at(place);
-                return is_same_key(self, branch.children[at], key).then(|| branch.children[at + 1]);
-            }
-            if !branch.has_node(place) {
-                return None;
-            }
-            node = branch.children[branch.node_at(place)];
-        }
-        let bucket = self.children(node);
-        self.position_in(bucket, key).map(|at| bucket[at + 1])
-    }
-
-    /// The keys and values, in an order that follows from the keys alone, unless hashes are equal.
-    pub fn shared_map_entries(&self, map: Ref) -> Vec<(Ref, Ref)> {
-        let mut entries = Vec::new();
-        let mut open = vec![(self.child(map, 1), 0)];
-        let (count, mut steps_left) = (self.shared_map_length(map), self.words().len());
-        while let Some((node, depth)) = open.pop() {
-            // No branch is there twice, so there are fewer of them than words.
-            steps_left = steps_left.checked_sub(1).expect("a shared map has no ring");
-            assert!(entries.len() <= count, "a shared map has as many entries as it says");
-            if depth == DEPTH_MAX {
-                entries.extend(self.children(node).as_chunks().0.iter().map(|&[key, value]| (key, value)));
-                continue;
-            }
-            let branch = self.branch(node);
-            let (own, nodes) = branch.children[SETS..].split_at(2 * branch.data.count_ones() as usize);
-            entries.extend(own.as_chunks().0.iter().map(|&[key, value]| (key, value)));
-            open.extend(nodes.iter().rev().map(|node| (*node, depth + 1)));
-        }
-        entries
-    }
-
-    fn branch(&self, node: Ref) -> Branch<'_> {
-        let children = self.children(node);
-        let branch = Branch { data: children[0].payload(), nodes: children[1].payload(), children };
-        let expected = SETS + 2 * branch.data.count_ones() as usize + branch.nodes.count_ones() as usize;
-        assert_eq!(children.len(), expected, "this is not a branch of a shared map");
-        branch
-    }
-
-    fn position_in(&self, bucket: &[Ref], key: Ref) -> Option<usize> {
-        (0..bucket.len()).step_by(2).find(|at| is_same_key(self, bucket[*at], key))
-    }
-
-    /// A number that equal keys share, here and in every copy.
-    fn content_hash(&self, key: Ref) -> Option<u64> {
-        let hash = self.whole_hash(key);
-        #[cfg(test)]
-        let hash = hash.map(|hash| hash & tests::MASK.get());
-        hash
-    }
-
-    /// Keys of different kinds must not have the same bits hashed: the kind is mixed in last.
-    fn whole_hash(&self, key: Ref) -> Option<u64> {
-        let (hash, kind) = if key.is_number() {
-            (mix(0, self.number_bits(key)), key.payload() & 1)
-        } else if key.is_immediate() {
-            (mix(0, u64::from(key.bits())), 2)
-        } else if self.is_bytes(key) {
-            (self.bytes(key).hash(mix), 3 + u32::from(self.object(key) == Object::String))
-        } else {
-            return None;
-        };
-        Some(mix(hash, u64::from(kind)))
-    }
+/// How many entries a shared map has.
+pub fn length<W: Words>(heap: &Heap<W>, map: Ref) -> usize {
+    heap.child(map, 0).payload() as usize
 }
 
-impl Heap {
-    /// Makes a shared map without entries.
-    pub fn shared_map(&mut self, region: &mut Region) -> Result<Ref, Full> {
-        let root = self.expression(region, &[set(0), set(0)])?;
-        self.expression(region, &[set(0), root])
-    }
-
-    /// Makes a map that has the entries of another one, and this value for this key. The other one stays as it is.
-    ///
-    /// The new map refers to parts of the old one: a region that it is made in must not outlive that of the old one.
-    pub fn shared_map_insert(
-        &mut self,
-        region: &mut Region,
-        map: Ref,
-        key: Ref,
-        value: Ref,
-    ) -> Result<Ref, SharedMapError> {
-        let hash = self.content_hash(key).ok_or(SharedMapError::Key(key))?;
-        let (path, node) = self.descend(map, hash);
-        let (made, is_new) = if path.length == DEPTH_MAX {
-            self.bucket_with(region, node, key, value)?
-        } else {
-            self.branch_with(region, (node, path.length), hash, [key, value])?
-        };
-        let root = self.rebuilt(region, &path, made)?;
-        let count = self.shared_map_length(map) as u32 + u32::from(is_new);
-        Ok(self.expression(region, &[set(count), root])?)
-    }
-
-    /// Makes a map that has the entries of another one but that of this key; gives the other one if it has no such key.
-    pub fn shared_map_remove(&mut self, region: &mut Region, map: Ref, key: Ref) -> Result<Ref, Full> {
-        let Some(hash) = self.content_hash(key) else { return Ok(map) };
-        let (mut path, node) = self.descend(map, hash);
-        let Some(rest) = self.without(node, path.length, hash, key) else { return Ok(map) };
-        let mut made = self.expression(region, &rest)?;
-        // What is left of an entry alone lies in the branch above, so that the shape follows from the entries.
-        while path.length > 0
-            && let Some([key, value]) = self.lone_entry(made, path.length)
-        {
-            path.length -= 1;
-            let (above, place) = path.steps[path.length];
-            let children = self.with_entry_for_node(above, place, [key, value]);
-            made = self.expression(region, &children)?;
-        }
-        let root = self.rebuilt(region, &path, made)?;
-        let count = self.shared_map_length(map) as u32 - 1;
-        self.expression(region, &[set(count), root])
-    }
-
-    /// Goes down to the branch that has no further branch for a hash, or to a bucket.
-    fn descend(&self, map: Ref, hash: u64) -> (Path, Ref) {
-        let (mut path, mut node) = (Path { steps: [(ZERO, 0); DEPTH_MAX], length: 0 }, self.child(map, 1));
-        while path.length < DEPTH_MAX {
-            let (branch, place) = (self.branch(node), place(hash, path.length));
-            if !branch.has_node(place) {
-                break;
-            }
-            path.steps[path.length] = (node, place);
-            path.length += 1;
-            node = branch.children[branch.node_at(place)];
-        }
-        (path, node)
-    }
-
-    /// Copies the branches of a path, the last one with this child.
-    fn rebuilt(&mut self, region: &mut Region, path: &Path, child: Ref) -> Result<Ref, Full> {
-        path.steps[..path.length].iter().rev().try_fold(child, |child, &(node, place)| {
-            let branch = self.branch(node);
-            let (at, mut children) = (branch.node_at(place), branch.children.to_vec());
-            children[at] = child;
-            self.expression(region, &children)
-        })
-    }
-
-    /// A bucket with an entry, and whether its key is new.
-    fn bucket_with(&mut self, region: &mut Region, bucket: Ref, key: Ref, value: Ref) -> Result<(Ref, bool), Full> {
-        let mut children = self.children(bucket).to_vec();
-        let found = self.position_in(&children, key);
-        match found {
-            Some(at) => children[at + 1] = value,
-            None => children.extend([key, value]),
-        }
-        Ok((self.expression(region, &children)?, found.is_none()))
-    }
-
-    /// A branch with an entry at a place that has no branch yet, and whether its key is new.
-    fn branch_with(
-        &mut self,
-        region: &mut Region,
-        (node, depth): (Ref, usize),
-        hash: u64,
-        entry: [Ref; 2],
-    ) -> Result<(Ref, bool), Full> {
-        let (branch, place) = (self.branch(node), place(hash, depth));
-        let (at, mut children) = (branch.entry_at(place), branch.children.to_vec());
-        if !branch.has_entry(place) {
-            children[0] = set(branch.data | 1 << place);
-            children.splice(at..at, entry);
-            return Ok((self.expression(region, &children)?, true));
-        }
-        let there = [children[at], children[at + 1]];
-        if is_same_key(self, there[0], entry[0]) {
-            children[at + 1] = entry[1];
-            return Ok((self.expression(region, &children)?, false));
-        }
-        let node_at = branch.node_at(place);
-        (children[0], children[1]) = (set(branch.data & !(1 << place)), set(branch.nodes | 1 << place));
-        let both = self.branch_of_two(region, depth + 1, hash, [there, entry])?;
-        children.insert(node_at, both);
-        children.drain(at..at + 2);
-        Ok((self.expression(region, &children)?, true))
-    }
-
-    /// What lies from a depth on of two entries, of which the second one has this hash.
-    fn branch_of_two(
-        &mut self,
-        region: &mut Region,
-        depth: usize,
-        hash: u64,
-        [there, entry]: [[Ref; 2]; 2],
-    ) -> Result<Ref, Full> {
-        let other = self.content_hash(there[0]).unwrap_or(hash);
-        let apart = (depth..DEPTH_MAX).find(|at| place(hash, *at) != place(other, *at));
-        let bottom = match apart {
-            None => self.expression(region, &[there, entry].concat())?,
-            Some(at) => {
-                let (one, two) = (place(other, at), place(hash, at));
-                let sets = [set(1 << one | 1 << two), set(0)];
-                let (first, second) = if one < two { (there, entry) } else { (entry, there) };
-                self.expression(region, &[sets, first, second].concat())?
-            }
-        };
-        (depth..apart.unwrap_or(DEPTH_MAX)).rev().try_fold(bottom, |node, at| {
-            self.expression(region, &[set(0), set(1 << place(hash, at)), node])
-        })
-    }
-
-    /// The children of a branch or a bucket without those of a key; nothing if it has no such key.
-    fn without(&self, node: Ref, depth: usize, hash: u64, key: Ref) -> Option<Vec<Ref>> {
-        let mut children = self.children(node).to_vec();
-        let at = if depth == DEPTH_MAX {
-            self.position_in(&children, key)?
-        } else {
-            let (branch, place) = (self.branch(node), place(hash, depth));
+/// The value of a key. At most sixteen steps, as long as no hashes are equal.
+pub fn get<W: Words>(heap: &Heap<W>, map: Ref, key: Ref) -> Option<Ref> {
+    let hash = content_hash(heap, key)?;
+    let mut node = heap.child(map, 1);
+    for depth in 0..DEPTH_MAX {
+        let (branch, place) = (branch(heap, node), place(hash, depth));
+        if branch.has_entry(place) {
             let at = branch.entry_at(place);
-            if !branch.has_entry(place) || !is_same_key(self, children[at], key) {
-                return None;
-            }
-            children[0] = set(branch.data & !(1 << place));
-            at
-        };
-        children.drain(at..at + 2);
-        Some(children)
-    }
-
-    /// The entry of a node that has one and nothing else.
-    fn lone_entry(&self, node: Ref, depth: usize) -> Option<[Ref; 2]> {
-        if depth < DEPTH_MAX {
-            return self.branch(node).only_entry();
+            return is_same_key(heap, branch.children[at], key).then(|| branch.children[at + 1]);
         }
-        let bucket = self.children(node);
-        if bucket.len() == 2 { Some([bucket[0], bucket[1]]) } else { None }
+        if !branch.has_node(place) {
+            return None;
+        }
+        node = branch.children[branch.node_at(place)];
     }
+    let bucket = heap.children(node);
+    position_in(heap, bucket, key).map(|at| bucket[at + 1])
+}
 
-    /// The children of a branch that has an entry in place of a branch below it.
-    fn with_entry_for_node(&self, node: Ref, place: u32, entry: [Ref; 2]) -> Vec<Ref> {
-        let branch = self.branch(node);
-        let mut children = branch.children.to_vec();
-        children.remove(branch.node_at(place));
-        (children[0], children[1]) = (set(branch.data | 1 << place), set(branch.nodes & !(1 << place)));
-        let at = branch.entry_at(place);
-        children.splice(at..at, entry);
-        children
+/// The keys and values, in an order that follows from the keys alone, unless hashes are equal.
+pub fn entries<W: Words>(heap: &Heap<W>, map: Ref) -> Vec<(Ref, Ref)> {
+    let mut entries = Vec::new();
+    let mut open = vec![(heap.child(map, 1), 0)];
+    let (count, mut steps_left) = (length(heap, map), heap.words().len());
+    while let Some((node, depth)) = open.pop() {
+        // No branch is there twice, so there are fewer of them than words.
+        steps_left = steps_left.checked_sub(1).expect("a shared map has no ring");
+        assert!(entries.len() <= count, "a shared map has as many entries as it says");
+        if depth == DEPTH_MAX {
+            entries.extend(heap.children(node).as_chunks().0.iter().map(|&[key, value]| (key, value)));
+            continue;
+        }
+        let branch = branch(heap, node);
+        let (own, nodes) = branch.children[SETS..].split_at(2 * branch.data.count_ones() as usize);
+        entries.extend(own.as_chunks().0.iter().map(|&[key, value]| (key, value)));
+        open.extend(nodes.iter().rev().map(|node| (*node, depth + 1)));
     }
+    entries
+}
+
+fn branch<W: Words>(heap: &Heap<W>, node: Ref) -> Branch<'_> {
+    let children = heap.children(node);
+    let branch = Branch { data: children[0].payload(), nodes: children[1].payload(), children };
+    let expected = SETS + 2 * branch.data.count_ones() as usize + branch.nodes.count_ones() as usize;
+    assert_eq!(children.len(), expected, "this is not a branch of a shared map");
+    branch
+}
+
+fn position_in<W: Words>(heap: &Heap<W>, bucket: &[Ref], key: Ref) -> Option<usize> {
+    (0..bucket.len()).step_by(2).find(|at| is_same_key(heap, bucket[*at], key))
+}
+
+/// A number that equal keys share, here and in every copy.
+fn content_hash<W: Words>(heap: &Heap<W>, key: Ref) -> Option<u64> {
+    let hash = whole_hash(heap, key);
+    #[cfg(test)]
+    let hash = hash.map(|hash| hash & tests::MASK.get());
+    hash
+}
+
+/// Keys of different kinds must not have the same bits hashed: the kind is mixed in last.
+fn whole_hash<W: Words>(heap: &Heap<W>, key: Ref) -> Option<u64> {
+    let (hash, kind) = if key.is_number() {
+        (mix(0, heap.number_bits(key)), key.payload() & 1)
+    } else if key.is_immediate() {
+        (mix(0, u64::from(key.bits())), 2)
+    } else if heap.is_bytes(key) {
+        (heap.bytes(key).hash(mix), 3 + u32::from(heap.object(key) == Object::String))
+    } else {
+        return None;
+    };
+    Some(mix(hash, u64::from(kind)))
+}
+
+/// Makes a shared map without entries.
+pub fn empty(heap: &mut Heap, region: &mut Region) -> Result<Ref, Full> {
+    let root = heap.expression(region, &[set(0), set(0)])?;
+    heap.expression(region, &[set(0), root])
+}
+
+/// Makes a map that has the entries of another one, and this value for this key. The other one stays as it is.
+///
+/// The new map refers to parts of the old one: a region that it is made in must not outlive that of the old one.
+pub fn insert(heap: &mut Heap, region: &mut Region, map: Ref, key: Ref, value: Ref) -> Result<Ref, SharedMapError> {
+    let hash = content_hash(heap, key).ok_or(SharedMapError::Key(key))?;
+    let (path, node) = descend(heap, map, hash);
+    let (made, is_new) = if path.length == DEPTH_MAX {
+        bucket_with(heap, region, node, key, value)?
+    } else {
+        branch_with(heap, region, (node, path.length), hash, [key, value])?
+    };
+    let root = rebuilt(heap, region, &path, made)?;
+    let count = length(heap, map) as u32 + u32::from(is_new);
+    Ok(heap.expression(region, &[set(count), root])?)
+}
+
+/// Makes a map that has the entries of another one but that of this key; gives the other one if it has no such key.
+pub fn remove(heap: &mut Heap, region: &mut Region, map: Ref, key: Ref) -> Result<Ref, Full> {
+    let Some(hash) = content_hash(heap, key) else { return Ok(map) };
+    let (mut path, node) = descend(heap, map, hash);
+    let Some(rest) = without(heap, node, path.length, hash, key) else { return Ok(map) };
+    let mut made = heap.expression(region, &rest)?;
+    // What is left of an entry alone lies in the branch above, so that the shape follows from the entries.
+    while path.length > 0
+        && let Some([key, value]) = lone_entry(heap, made, path.length)
+    {
+        path.length -= 1;
+        let (above, place) = path.steps[path.length];
+        let children = with_entry_for_node(heap, above, place, [key, value]);
+        made = heap.expression(region, &children)?;
+    }
+    let root = rebuilt(heap, region, &path, made)?;
+    let count = length(heap, map) as u32 - 1;
+    heap.expression(region, &[set(count), root])
+}
+
+/// Goes down to the branch that has no further branch for a hash, or to a bucket.
+fn descend<W: Words>(heap: &Heap<W>, map: Ref, hash: u64) -> (Path, Ref) {
+    let (mut path, mut node) = (Path { steps: [(ZERO, 0); DEPTH_MAX], length: 0 }, heap.child(map, 1));
+    while path.length < DEPTH_MAX {
+        let (branch, place) = (branch(heap, node), place(hash, path.length));
+        if !branch.has_node(place) {
+            break;
+        }
+        path.steps[path.length] = (node, place);
+        path.length += 1;
+        node = branch.children[branch.node_at(place)];
+    }
+    (path, node)
+}
+
+/// Copies the branches of a path, the last one with this child.
+fn rebuilt(heap: &mut Heap, region: &mut Region, path: &Path, child: Ref) -> Result<Ref, Full> {
+    path.steps[..path.length].iter().rev().try_fold(child, |child, &(node, place)| {
+        let branch = branch(heap, node);
+        let (at, mut children) = (branch.node_at(place), branch.children.to_vec());
+        children[at] = child;
+        heap.expression(region, &children)
+    })
+}
+
+/// A bucket with an entry, and whether its key is new.
+fn bucket_with(heap: &mut Heap, region: &mut Region, bucket: Ref, key: Ref, value: Ref) -> Result<(Ref, bool), Full> {
+    let mut children = heap.children(bucket).to_vec();
+    let found = position_in(heap, &children, key);
+    match found {
+        Some(at) => children[at + 1] = value,
+        None => children.extend([key, value]),
+    }
+    Ok((heap.expression(region, &children)?, found.is_none()))
+}
+
+/// A branch with an entry at a place that has no branch yet, and whether its key is new.
+fn branch_with(
+    heap: &mut Heap,
+    region: &mut Region,
+    (node, depth): (Ref, usize),
+    hash: u64,
+    entry: [Ref; 2],
+) -> Result<(Ref, bool), Full> {
+    let (branch, place) = (branch(heap, node), place(hash, depth));
+    let (at, mut children) = (branch.entry_at(place), branch.children.to_vec());
+    if !branch.has_entry(place) {
+        children[0] = set(branch.data | 1 << place);
+        children.splice(at..at, entry);
+        return Ok((heap.expression(region, &children)?, true));
+    }
+    let there = [children[at], children[at + 1]];
+    if is_same_key(heap, there[0], entry[0]) {
+        children[at + 1] = entry[1];
+        return Ok((heap.expression(region, &children)?, false));
+    }
+    let node_at = branch.node_at(place);
+    (children[0], children[1]) = (set(branch.data & !(1 << place)), set(branch.nodes | 1 << place));
+    let both = branch_of_two(heap, region, depth + 1, hash, [there, entry])?;
+    children.insert(node_at, both);
+    children.drain(at..at + 2);
+    Ok((heap.expression(region, &children)?, true))
+}
+
+/// What lies from a depth on of two entries, of which the second one has this hash.
+fn branch_of_two(
+    heap: &mut Heap,
+    region: &mut Region,
+    depth: usize,
+    hash: u64,
+    [there, entry]: [[Ref; 2]; 2],
+) -> Result<Ref, Full> {
+    let other = content_hash(heap, there[0]).unwrap_or(hash);
+    let apart = (depth..DEPTH_MAX).find(|at| place(hash, *at) != place(other, *at));
+    let bottom = match apart {
+        None => heap.expression(region, &[there, entry].concat())?,
+        Some(at) => {
+            let (one, two) = (place(other, at), place(hash, at));
+            let sets = [set(1 << one | 1 << two), set(0)];
+            let (first, second) = if one < two { (there, entry) } else { (entry, there) };
+            heap.expression(region, &[sets, first, second].concat())?
+        }
+    };
+    (depth..apart.unwrap_or(DEPTH_MAX))
+        .rev()
+        .try_fold(bottom, |node, at| heap.expression(region, &[set(0), set(1 << place(hash, at)), node]))
+}
+
+/// The children of a branch or a bucket without those of a key; nothing if it has no such key.
+fn without<W: Words>(heap: &Heap<W>, node: Ref, depth: usize, hash: u64, key: Ref) -> Option<Vec<Ref>> {
+    let mut children = heap.children(node).to_vec();
+    let at = if depth == DEPTH_MAX {
+        position_in(heap, &children, key)?
+    } else {
+        let (branch, place) = (branch(heap, node), place(hash, depth));
+        let at = branch.entry_at(place);
+        if !branch.has_entry(place) || !is_same_key(heap, children[at], key) {
+            return None;
+        }
+        children[0] = set(branch.data & !(1 << place));
+        at
+    };
+    children.drain(at..at + 2);
+    Some(children)
+}
+
+/// The entry of a node that has one and nothing else.
+fn lone_entry<W: Words>(heap: &Heap<W>, node: Ref, depth: usize) -> Option<[Ref; 2]> {
+    if depth < DEPTH_MAX {
+        return branch(heap, node).only_entry();
+    }
+    let bucket = heap.children(node);
+    if bucket.len() == 2 { Some([bucket[0], bucket[1]]) } else { None }
+}
+
+/// The children of a branch that has an entry in place of a branch below it.
+fn with_entry_for_node<W: Words>(heap: &Heap<W>, node: Ref, place: u32, entry: [Ref; 2]) -> Vec<Ref> {
+    let branch = branch(heap, node);
+    let mut children = branch.children.to_vec();
+    children.remove(branch.node_at(place));
+    (children[0], children[1]) = (set(branch.data | 1 << place), set(branch.nodes & !(1 << place)));
+    let at = branch.entry_at(place);
+    children.splice(at..at, entry);
+    children
 }
 
 #[cfg(test)]
@@ -434,20 +423,20 @@ mod tests {
 
     /// The entries of a map, read as the program has them, and found one by one.
     fn check<W: Words>(heap: &Heap<W>, map: Ref, model: &Model) {
-        let entries = heap.shared_map_entries(map);
+        let entries = entries(heap, map);
         let read: Model = entries.iter().map(|(key, value)| (Key::read(heap, *key), value.payload())).collect();
-        assert_eq!((&read, entries.len(), heap.shared_map_length(map)), (model, model.len(), model.len()));
+        assert_eq!((&read, entries.len(), length(heap, map)), (model, model.len(), model.len()));
         for (key, value) in entries {
-            assert_eq!(heap.shared_map_get(map, key), Some(value));
+            assert_eq!(get(heap, map, key), Some(value));
         }
     }
 
     /// The map of a model, made by insertions alone.
     fn made(heap: &mut Heap, region: &mut Region, model: &Model) -> Result<Ref, SharedMapError> {
-        let mut map = heap.shared_map(region)?;
+        let mut map = empty(heap, region)?;
         for (key, value) in model {
             let key = key.make(heap, region)?;
-            map = heap.shared_map_insert(region, map, key, Ref::new(0, *value))?;
+            map = insert(heap, region, map, key, Ref::new(0, *value))?;
         }
         Ok(map)
     }
@@ -457,14 +446,14 @@ mod tests {
         MASK.set(mask);
         let (mut heap, mut other) = (Heap::new(), Heap::new());
         let (mut region, mut target) = (heap.open(), other.open());
-        let (mut map, mut model) = (heap.shared_map(&mut region)?, Model::new());
+        let (mut map, mut model) = (empty(&mut heap, &mut region)?, Model::new());
         let mut versions = vec![(map, model.clone())];
         for (key, value) in steps {
             let made = key.make(&mut heap, &mut region)?;
-            assert_eq!(heap.shared_map_get(map, made).map(Ref::payload), model.get(key).copied());
+            assert_eq!(get(&heap, map, made).map(Ref::payload), model.get(key).copied());
             map = match value {
-                Some(value) => heap.shared_map_insert(&mut region, map, made, Ref::new(0, *value))?,
-                None => heap.shared_map_remove(&mut region, map, made)?,
+                Some(value) => insert(&mut heap, &mut region, map, made, Ref::new(0, *value))?,
+                None => remove(&mut heap, &mut region, map, made)?,
             };
             match value {
                 Some(value) => model.insert(key.clone(), *value),
@@ -475,7 +464,7 @@ mod tests {
         versions.iter().for_each(|(map, model)| check(&heap, *map, model));
         // The order follows from the entries, not from how they came there.
         let again = made(&mut heap, &mut region, &model)?;
-        let keys = |map| heap.shared_map_entries(map).iter().map(|(key, _)| Key::read(&heap, *key)).collect::<Vec<_>>();
+        let keys = |map| entries(&heap, map).iter().map(|(key, _)| Key::read(&heap, *key)).collect::<Vec<_>>();
         if mask == u64::MAX {
             assert_eq!(keys(map), keys(again));
         }
@@ -506,12 +495,12 @@ mod tests {
     fn what_is_known_by_its_address_is_no_key() {
         let mut heap = Heap::new();
         let mut region = heap.open();
-        let map = heap.shared_map(&mut region).expect("there is no limit");
+        let map = empty(&mut heap, &mut region).expect("there is no limit");
         let variable = heap.variable(&mut region, 1).expect("there is no limit");
-        let refused = heap.shared_map_insert(&mut region, map, variable, variable);
+        let refused = insert(&mut heap, &mut region, map, variable, variable);
         assert_eq!(refused, Err(SharedMapError::Key(variable)));
         assert!(SharedMapError::Key(variable).to_string().contains("use one of these"));
-        assert_eq!((heap.shared_map_get(map, map), heap.shared_map_remove(&mut region, map, map)), (None, Ok(map)));
+        assert_eq!((get(&heap, map, map), remove(&mut heap, &mut region, map, map)), (None, Ok(map)));
         heap.close(region);
     }
 
@@ -520,14 +509,14 @@ mod tests {
     fn an_insertion_copies_a_path() {
         let mut heap = Heap::new();
         let mut region = heap.open();
-        let mut map = heap.shared_map(&mut region).expect("there is no limit");
+        let mut map = empty(&mut heap, &mut region).expect("there is no limit");
         for at in 0..10_000 {
             let before = heap.statistics().cells_handed_out - heap.cells_ahead(&region);
-            map = heap.shared_map_insert(&mut region, map, Ref::new(0, at), Ref::new(1, at)).expect("there is no limit");
+            map = insert(&mut heap, &mut region, map, Ref::new(0, at), Ref::new(1, at)).expect("there is no limit");
             let cells = heap.statistics().cells_handed_out - heap.cells_ahead(&region) - before;
             assert!(cells < 120, "{cells} cells for entry {at}");
         }
-        assert!((0..10_000).all(|at| heap.shared_map_get(map, Ref::new(0, at)) == Some(Ref::new(1, at))));
+        assert!((0..10_000).all(|at| get(&heap, map, Ref::new(0, at)) == Some(Ref::new(1, at))));
         heap.close(region);
     }
 
@@ -536,17 +525,17 @@ mod tests {
     fn a_limit_leaves_the_map_as_it_was() {
         let mut heap = Heap::with_limit(40 * 512);
         let mut region = heap.open();
-        let mut map = heap.shared_map(&mut region).expect("there is room");
+        let mut map = empty(&mut heap, &mut region).expect("there is room");
         let mut count = 0;
         let refused = loop {
-            match heap.shared_map_insert(&mut region, map, Ref::new(0, count), Ref::new(1, count)) {
+            match insert(&mut heap, &mut region, map, Ref::new(0, count), Ref::new(1, count)) {
                 Ok(made) => (map, count) = (made, count + 1),
                 Err(refused) => break refused,
             }
         };
         assert!(matches!(refused, SharedMapError::Full(_)) && count > 20);
-        assert_eq!(heap.shared_map_length(map), count as usize);
-        assert!((0..count).all(|at| heap.shared_map_get(map, Ref::new(0, at)) == Some(Ref::new(1, at))));
+        assert_eq!(length(&heap, map), count as usize);
+        assert!((0..count).all(|at| get(&heap, map, Ref::new(0, at)) == Some(Ref::new(1, at))));
         heap.close(region);
     }
 }

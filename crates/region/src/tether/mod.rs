@@ -17,9 +17,7 @@ mod sync {
     pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 }
 
-pub use storage::{
-    FrozenHandle, FrozenStatistics, NoReader, Reader, Reading, Tether, frozen_statistics, reclaim,
-};
+pub use storage::{FrozenHandle, FrozenStatistics, NoReader, Reader, Reading, Tether, frozen_statistics, reclaim};
 pub use word::Refused;
 
 pub(crate) use slab::NoSlot;

@@ -278,22 +278,24 @@ fn a_prepared_region_gives_back_what_it_does_not_use() -> Result<(), Full> {
     let before = (heap.bytes_live(), heap.statistics().cells_handed_out);
     for used in 0..8_u32 {
         let mut region = heap.open();
-        assert!(heap.prepare(&mut region));
+        assert!(region.prepare(&mut heap));
         let rooms = heap.rooms(&region);
         assert!(rooms.iter().all(|room| room.start % 64 == 0 && room.len() >= 64), "{rooms:?}");
         assert_eq!(heap.bytes_live(), before.0 + 3 * 512);
         let cells = [used & 1, used >> 1 & 1, used >> 2];
         let words = heap.words_mut();
-        rooms.iter().for_each(|room| words[room.start as usize * 2..room.start as usize * 2 + 2].fill(Ref::from_bits(0)));
+        rooms
+            .iter()
+            .for_each(|room| words[room.start as usize * 2..room.start as usize * 2 + 2].fill(Ref::from_bits(0)));
         assert!(heap.fill(&mut region, cells));
-        heap.give_back_unused(&mut region);
+        region.give_back_unused(&mut heap);
         assert_eq!(heap.bytes_live(), before.0 + 512 * used.count_ones() as usize);
         heap.close(region);
         assert_eq!(heap.bytes_live(), before.0);
     }
     heap.set_limit(Some(3 * 512));
     let mut region = heap.open();
-    assert!(!heap.prepare(&mut region) && heap.bytes_live() == before.0);
+    assert!(!region.prepare(&mut heap) && heap.bytes_live() == before.0);
     heap.close(region);
     heap.close(other);
     Ok(())

@@ -25,7 +25,7 @@ proptest! {
         let (mut lists, mut model) = (vec![small(0)], vec![Vec::new()]);
         for (at, element) in steps {
             let at = at % lists.len();
-            lists.push(heap.prepend(&mut region, small(element), lists[at]).expect("there is no limit"));
+            lists.push(heap.expression(&mut region, &[small(element), lists[at]]).expect("there is no limit"));
             let mut elements: Vec<u32> = model[at].clone();
             elements.insert(0, element);
             model.push(elements);

@@ -5,8 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use region::{
-    Bound, FreezeError, Frozen, FrozenHandle, Full, Heap, Limit, Reader, Ref, Refused,
-    Region, Tether, Words, tag,
+    Bound, FreezeError, Frozen, FrozenHandle, Full, Heap, Limit, Reader, Ref, Refused, Region, Tether, Words, tag,
 };
 
 use crate::basics::small;
