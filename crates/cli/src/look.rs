@@ -1,6 +1,6 @@
 //! `metroon look`: what a file or a folder is, and what can be done with it.
 //!
-//! What it is, its content says. A folder is asked as a knowledge base, a store, a journal and a package, in this order; then its files are
+//! What it is, its content says. A folder is asked as a knowledge base, a store, a state of pages, a journal and a package, in this order; then its files are
 //! counted by what they are. Nothing is written, and everything can be looked at while another process writes it.
 
 use crate::cassette::found_at;
@@ -10,19 +10,21 @@ use clap::Args;
 use journal::{Directory, Disk};
 use metroon::History;
 use metroon::tape::TapeReader;
+use reactive::Survey;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use store::{OpenError, Store};
 
 /// How many files of a folder are looked at.
 const FILES_MAX: usize = 1000;
 
 pub(crate) const ABOUT: &str = "\
-PATH is a program, a knowledge base, a tape, a cassette in any form, a store, a journal, a package, or a folder of these. Its
-content says which it is, not its name.
+PATH is a program, a knowledge base, a tape, a cassette in any form, a store, a state of pages, a journal, a package, or a folder of
+these. Its content says which it is, not its name.
 
 Exit code: 0 fine; 1 it is nothing that Metroon reads, or it cannot be read; 2 there is nothing; 4 it is damaged.";
 
@@ -82,6 +84,7 @@ const DAMAGED_STORE: &[(&str, &str)] = &[
     ("metroon store verify PATH", "what is damaged"),
     ("metroon store salvage PATH --to NEW", "carry what can be read into a new one"),
 ];
+const PAGES: &[(&str, &str)] = &[("metroon pages stats PATH", "counts of commits, pages and functions")];
 const JOURNAL: &[(&str, &str)] =
     &[("metroon journal show PATH", "a line for each frame"), ("metroon journal verify PATH", "whether it is sound")];
 const TAPE: &[(&str, &str)] = &[
@@ -155,7 +158,7 @@ fn said(name: &str, value: &Value) -> String {
 
 /// What a folder is; `None` if nothing in it is known.
 fn folder(path: &Path) -> Result<Option<Look>, End> {
-    Ok(match base(path).or_else(|| store(path)).or_else(|| segments(path)) {
+    Ok(match base(path).or_else(|| store(path)).or_else(|| pages(path)).or_else(|| segments(path)) {
         None if path.join("metroon.toml").is_file() => Some(Look::new("a package", PACKAGE)),
         None => files_of(path)?,
         found => found,
@@ -183,6 +186,20 @@ fn store(path: &Path) -> Option<Look> {
         }
         Err(OpenError::Absent | OpenError::Foreign) => None,
         Err(error) => Some(Look::new("a store that cannot be read", DAMAGED_STORE).damaged(error)),
+    }
+}
+
+/// A state of pages.
+fn pages(path: &Path) -> Option<Look> {
+    use reactive::OpenError::{Journal, Malformed, NoLog};
+    let disk: Arc<dyn Disk> = Arc::new(Directory::open(path).ok()?);
+    match Survey::read(&disk) {
+        Ok(found) => Some(
+            Look::new("a state of pages", PAGES).count("pages", found.pages).count("commit", found.epoch.to_string()),
+        ),
+        // Another journal, or none.
+        Err(NoLog | Journal(_) | Malformed { frame: 0, .. }) => None,
+        Err(error) => Some(Look::new("a state of pages that cannot be read", &[]).damaged(error)),
     }
 }
 
