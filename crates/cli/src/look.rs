@@ -171,7 +171,7 @@ fn base(path: &Path) -> Option<Look> {
         Ok(history) => {
             let report = history.report();
             let look = Look::new("a knowledge base", BASE).count("commits", report.commits);
-            Some(look.count("atoms", report.atoms as u64).count("state", format!("{:032x}", report.hash)))
+            Some(look.count("atoms", report.atoms).count("state", format!("{:032x}", report.hash)))
         }
         Err(Missing { .. } | NotABase { .. }) => None,
         Err(error) => Some(Look::new("a knowledge base that cannot be read", DAMAGED_BASE).damaged(error)),
