@@ -61,7 +61,7 @@ struct node {
     struct node *next;
 };
 
-/* Regions of so many pairs, one after the other, each opened, filled, read and closed. */
+/* One region after the other, each with a number of pairs, opened, filled, read and closed. */
 static uint64_t ours_life(uint64_t regions, uint32_t objects)
 {
     uint64_t sum = 0;

@@ -33,7 +33,7 @@ class PageStatistics:
     stages: Dict[str, int]
     """How long the stages took, in nanoseconds, if the state is timed."""
     latency: Dict[str, int]
-    """How long commits took, in nanoseconds, if the state is timed: `min`, `mean`, `p50`, `p99` and `max`, of so many `commits`."""
+    """How long commits took, in nanoseconds, if the state is timed: `min`, `mean`, `p50`, `p99` and `max`, over a number of `commits`."""
 
 
 @dataclass(frozen=True)

@@ -666,7 +666,7 @@ static inline mnr_status mnr_close(mnr_builder *builder)
     return mnr_region_close(builder->region, NULL);
 }
 
-/* Whether a builder can make something of so many cells without a call; if not, lets it have the lane again if it may. */
+/* Whether a builder can make something of these cells without a call; if not, lets it have the lane again if it may. */
 static inline bool mnr_has_room(const mnr_builder *builder, uint64_t expressions, uint64_t variables, uint64_t numbers)
 {
     const struct mnr_lane *lane = builder->lane;
@@ -799,7 +799,7 @@ static inline mnr_ref mnr_build_run(struct mnr_lane *lane, uint32_t kind, const 
     return (uint32_t)at << 3 | 6u;
 }
 
-/* A string of so many bytes. Those that are not ASCII take a call, which looks whether they are UTF-8. */
+/* A string of `length` bytes. Those that are not ASCII take a call, which looks whether they are UTF-8. */
 static inline mnr_status mnr_build_string(mnr_builder *builder, const char *text, size_t length, mnr_ref *made)
 {
     uint64_t cells = length > 8u ? ((uint64_t)length + 7u) / 8u : 1u;
