@@ -414,10 +414,6 @@ impl Committed {
         KnowledgeBaseError::Damaged { place: self.place, reason: reason.to_string() }
     }
 
-    /// Where its first frame begins.
-    pub(crate) fn begins_at(&self) -> Place {
-        self.first.unwrap_or(self.place)
-    }
 
     /// Hands out the records in order.
     pub(crate) fn each<E: From<KnowledgeBaseError>>(
@@ -467,7 +463,7 @@ impl Commits {
     }
 
     /// Where the journal goes on after what was handed out.
-    fn position(&self) -> Result<Position, KnowledgeBaseError> {
+    pub(crate) fn position(&self) -> Result<Position, KnowledgeBaseError> {
         let lacking = || ReadError::OtherHistory(self.reader.place());
         Ok(self.reader.position().ok_or_else(lacking)?)
     }

@@ -1,15 +1,18 @@
 //! The index of a base's history: which commits added and removed an atom, without a look into the journal.
 //!
-//! The index is a [store](store::Store) in the folder `store` of the base. It is derived from the journal: it can be removed and made anew at any time.
+//! The index is a [store](store::Store) in the folder `history` of the base, beside a file `INDEX` that says so. It is derived from the journal: it can
+//! be removed and made anew at any time. A folder without that file is somebody else's, and is left alone.
 //!
 //! 1. `events` has an entry for each time that a commit adds or removes copies of an atom. The key is the first 16 bytes of the BLAKE3 hash of the
 //!    atom's canonical bytes, the serial number of the space, the commit, and the place within the commit: so the events of an atom lie together, in
 //!    their order. The value is how many copies came or went, and where the form stands that caused it.
 //! 2. `names` has what sources are called, and `sources` what each is called at the moment.
-//! 3. `mark` says how far the index has come: the commit, the state hash after it, where it lies in the journal, and which commits were given up.
-//!    It is written in the batch of the events, so that both are there or neither is.
-//! 4. Before the index answers, the commit of the mark is read in the journal, once in a process; if its number or hash is another one, or other commits
-//!    were given up since, the index is one of another history and is made anew. Then the commits after the mark are taken.
+//! 3. `mark` says how far the index has come: the commit, the state hash after it, the position and chain of the journal behind it, and which commits
+//!    were given up. It is written in the batch of the events, so that both are there or neither is. Of a commit of more events than fit into a batch
+//!    a part is written first, with a mark that says so: such an index is made anew if nothing follows.
+//! 4. Before the index answers, the journal is asked whether its chain at the position of the mark is that of the mark, once in a process; if it is not,
+//!    or other commits were given up since, the index is one of another history and is made anew. Then the commits after the mark are taken.
+//! 5. If the index cannot be opened for another reason, such as a lock or a refusal of the disk, it is left as it is, and the journal is read.
 //!
 //! Invariant: an answer from the index is the answer that the journal gives. What is damaged is never answered from.
 
@@ -17,7 +20,7 @@ use super::Origins;
 use super::origins::{Causes, matches};
 use crate::commit_journal::record::Record;
 use crate::commit_journal::{CommitJournal, Commits, Committed, KnowledgeBaseError};
-use journal::{Place, Reader};
+use journal::{Chain, Position, Reader};
 use metta::{Program, Reason};
 use rustc_hash::FxHashMap;
 use space::{Atom, canonical};
@@ -28,7 +31,10 @@ use std::sync::Arc;
 use store::{Batch, Durability, KeyShape, Keyspace, OpenError, Options, Snapshot, Store};
 
 /// What lies in the directory of a base that has an index.
-const FOLDER: &str = "store";
+const FOLDER: &str = "history";
+/// What lies in that folder if it is an index.
+const SIGN: &str = "INDEX";
+const SIGN_TEXT: &str = "METROON index of a history, version 1\n";
 /// Hash, space, commit, place in the commit.
 const EVENT_KEY_BYTES: u16 = 36;
 const HASH_BYTES: usize = 16;
@@ -36,13 +42,19 @@ const HASH_BYTES: usize = 16;
 const EVENT_BYTES: usize = 20;
 /// How many bytes of events are written together.
 const BATCH_BYTES: usize = 1 << 20;
+/// How many bytes of events of one commit are written before its mark.
+const PART_BYTES: usize = 64 << 20;
 const VERSION: u64 = 1;
 const MARK_KEY: &str = "mark";
-const MARK_NUMBERS: usize = 11;
+const MARK_NUMBERS: usize = 13 + Chain::BYTES / 8;
 
 /// Where the index of a base in a directory lies.
 pub(crate) fn folder_of(directory: &Path) -> PathBuf {
     directory.join(FOLDER)
+}
+
+fn store_of(directory: &Path) -> PathBuf {
+    folder_of(directory).join("store")
 }
 
 /// Why an index does not answer.
@@ -50,6 +62,8 @@ pub(crate) fn folder_of(directory: &Path) -> PathBuf {
 pub(crate) enum IndexError {
     /// It is of another history, or damaged: it is made anew.
     Unusable(String),
+    /// It cannot be opened now: it is left as it is.
+    Closed(String),
     /// The journal cannot be read.
     Base(KnowledgeBaseError),
 }
@@ -57,7 +71,7 @@ pub(crate) enum IndexError {
 impl fmt::Display for IndexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unusable(reason) => f.write_str(reason),
+            Self::Unusable(reason) | Self::Closed(reason) => f.write_str(reason),
             Self::Base(error) => error.fmt(f),
         }
     }
@@ -68,7 +82,7 @@ impl IndexError {
     pub(super) fn into_base(self, directory: &Path) -> KnowledgeBaseError {
         match self {
             Self::Base(error) => error,
-            Self::Unusable(reason) => {
+            Self::Unusable(reason) | Self::Closed(reason) => {
                 KnowledgeBaseError::Io { path: folder_of(directory), error: io::Error::other(reason) }
             }
         }
@@ -85,6 +99,14 @@ fn unusable(error: impl fmt::Display) -> IndexError {
     IndexError::Unusable(error.to_string())
 }
 
+/// Why a store that lies where an index does cannot be opened.
+fn not_opened(error: &OpenError) -> IndexError {
+    match error {
+        OpenError::Foreign | OpenError::Damaged(_) | OpenError::ReadLog(_) | OpenError::Log(_) => unusable(error),
+        _ => IndexError::Closed(error.to_string()),
+    }
+}
+
 /// How far an index has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
@@ -92,28 +114,38 @@ struct Mark {
     hash: u128,
     /// The commit before the first that is kept.
     start: u64,
-    /// Where the commit begins in the journal: segment, frame, offset.
-    place: [u64; 3],
+    /// Where the journal goes on behind the commit.
+    position: Position,
     /// The source, line and column of the last form.
     cause: [u32; 3],
+    /// Whether no event of a later commit was written.
+    is_whole: bool,
 }
 
 impl Mark {
     fn encode(&self) -> Vec<u8> {
         let [high, low] = [(self.hash >> 64) as u64, self.hash as u64];
-        let cause = self.cause.map(u64::from);
-        let numbers = [VERSION, self.epoch, high, low, self.start].into_iter().chain(self.place).chain(cause);
-        numbers.flat_map(u64::to_le_bytes).collect()
+        let [source, line, column] = self.cause.map(u64::from);
+        let numbers = [VERSION, self.epoch, high, low, self.start, source, line, column];
+        let numbers = numbers.into_iter().chain(self.position.to_numbers()).map(u64::to_le_bytes);
+        let parts =
+            [&numbers.collect::<Vec<_>>().concat(), &self.position.chain.as_bytes()[..], &[u8::from(self.is_whole)]];
+        parts.concat()
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
+        let (is_whole, bytes) = bytes.split_last()?;
         let (numbers, rest) = bytes.as_chunks::<8>();
-        let numbers: Vec<u64> = numbers.iter().map(|number| u64::from_le_bytes(*number)).collect();
-        let numbers: [u64; MARK_NUMBERS] = numbers.try_into().ok().filter(|_| rest.is_empty())?;
-        let [version, epoch, high, low, start, segment, frame, offset, source, line, column] = numbers;
-        let hash = u128::from(high) << 64 | u128::from(low);
-        let cause = [source as u32, line as u32, column as u32];
-        (version == VERSION).then_some(Self { epoch, hash, start, place: [segment, frame, offset], cause })
+        let numbers: [[u8; 8]; MARK_NUMBERS] = numbers.try_into().ok().filter(|_| rest.is_empty())?;
+        let (numbers, chain) = numbers.split_at(MARK_NUMBERS - Chain::BYTES / 8);
+        let number = |at: usize| u64::from_le_bytes(numbers[at]);
+        let chain = Chain::from_bytes(chain.concat().try_into().ok()?);
+        let position = Position::from_numbers([8, 9, 10, 11, 12].map(number), chain);
+        let hash = u128::from(number(2)) << 64 | u128::from(number(3));
+        let cause = [5, 6, 7].map(|at| number(at) as u32);
+        let is_whole = *is_whole == 1;
+        let mark = Self { epoch: number(1), hash, start: number(4), position, cause, is_whole };
+        (number(0) == VERSION).then_some(mark)
     }
 }
 
@@ -237,17 +269,21 @@ impl Indexed {
     /// # Errors
     /// It is damaged.
     pub(crate) fn read(directory: &Path) -> Result<Option<Self>, IndexError> {
-        let snapshot = match Store::open_read_only(folder_of(directory)) {
+        if !folder_of(directory).join(SIGN).is_file() {
+            return Ok(None);
+        }
+        let snapshot = match Store::open_read_only(store_of(directory)) {
             Err(OpenError::Absent) => return Ok(None),
-            opened => opened.map_err(unusable)?,
+            opened => opened.map_err(|error| not_opened(&error))?,
         };
         let Some(keyspaces) = Keyspaces::found(&snapshot) else { return Ok(None) };
-        Ok(Some(Self::of(snapshot, keyspaces)?).filter(|indexed| indexed.mark.is_some()))
+        Ok(Some(Self::of(snapshot, keyspaces)?).filter(|indexed| indexed.mark.is_some_and(|mark| mark.is_whole)))
     }
 
-    /// Whether it has come as far as this commit, of this state, and the same commits were given up.
-    pub(crate) fn is_of(&self, epoch: u64, hash: u128, start: u64) -> bool {
-        self.mark.is_some_and(|mark| (mark.epoch, mark.hash, mark.start) == (epoch, hash, start))
+    /// Whether it has come as far as this commit of a base, of this state, and the same commits were given up.
+    pub(crate) fn is_of(&self, base: &CommitJournal, (epoch, hash, start): (u64, u128, u64)) -> bool {
+        let mark = self.mark.filter(|mark| (mark.epoch, mark.hash, mark.start) == (epoch, hash, start));
+        mark.is_some_and(|mark| Reader::from_position(Arc::clone(&base.disk), &mark.position).is_ok())
     }
 
     /// The events of an atom in a space, in their order, up to a commit.
@@ -310,12 +346,28 @@ impl HistoryIndex {
     /// Opens the index of the base in a directory to keep it up; `None` if there is none.
     ///
     /// # Errors
-    /// It is damaged.
+    /// It is damaged, was not finished, or cannot be opened now.
     pub(crate) fn open(directory: &Path) -> Result<Option<Self>, IndexError> {
-        match Store::open(folder_of(directory), Options::default()) {
-            Err(OpenError::Absent) => Ok(None),
-            opened => Self::of(opened.map_err(unusable)?).map(Some),
+        if !folder_of(directory).join(SIGN).is_file() {
+            return Ok(None);
         }
+        let store = match Store::open(store_of(directory), Options::default()) {
+            Err(OpenError::Absent) => return Ok(None),
+            opened => opened.map_err(|error| not_opened(&error))?,
+        };
+        let index = Self::of(store)?;
+        let is_whole = match index.now.mark {
+            Some(mark) => mark.is_whole,
+            None => index
+                .now
+                .snapshot
+                .all(index.now.keyspaces.events)
+                .map_err(unusable)?
+                .next()
+                .map_err(unusable)?
+                .is_none(),
+        };
+        if is_whole { Ok(Some(index)) } else { Err(unusable("it was not finished")) }
     }
 
     /// Makes an empty index, in the place of the one that is there.
@@ -323,12 +375,19 @@ impl HistoryIndex {
     /// # Errors
     /// The disk refuses, or something else lies there.
     pub(crate) fn make(directory: &Path) -> Result<Self, KnowledgeBaseError> {
-        let path = folder_of(directory);
-        let io = |error| KnowledgeBaseError::Io { path: path.clone(), error };
-        if path.exists() {
-            if !path.join("MANIFEST").is_file() {
-                return Err(io(io::Error::other("it is not the index of a history, and is not replaced")));
+        let (folder, path) = (folder_of(directory), store_of(directory));
+        let io = |error| KnowledgeBaseError::Io { path: folder.clone(), error };
+        let sign = folder.join(SIGN);
+        if !sign.is_file() {
+            let is_empty =
+                std::fs::read_dir(&folder).map_or(Ok(!folder.exists()), |mut files| Ok(files.next().is_none()));
+            if !is_empty.map_err(io)? {
+                let reason = "it is not the index of a history, and is not replaced: move it elsewhere";
+                return Err(io(io::Error::other(reason)));
             }
+            std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&sign, SIGN_TEXT)).map_err(io)?;
+        }
+        if path.exists() {
             std::fs::remove_dir_all(&path).map_err(io)?;
         }
         let store =
@@ -378,9 +437,14 @@ impl HistoryIndex {
         };
         self.checked_at = trims;
         while let Some(committed) = commits.next()? {
-            self.take_commit(&mut taken, &committed)?;
+            self.take_commit(&mut taken, &committed, commits.position()?)?;
+            if taken.batch.bytes() >= BATCH_BYTES {
+                self.write(&mut taken, true)?;
+            }
         }
-        self.write(&mut taken)?;
+        if taken.mark.is_some() {
+            self.write(&mut taken, true)?;
+        }
         self.now.mark = taken.mark;
         self.now.snapshot = self.store.snapshot();
         Ok(taken.events)
@@ -404,23 +468,21 @@ impl HistoryIndex {
         start.each_atom(|serial, copies, atom| {
             self.add_event(taken, atom.bytes, (serial, start.epoch, place), copies as i64);
             place += 1;
-            self.write_if_long(taken).map_err(|error| error.to_string())
+            self.write_part(taken).map_err(|error| error.to_string())
         })?;
         Ok(commits)
     }
 
-    fn take_commit(&mut self, taken: &mut Taken, committed: &Committed) -> Result<(), IndexError> {
+    fn take_commit(&mut self, taken: &mut Taken, committed: &Committed, position: Position) -> Result<(), IndexError> {
         let epoch = committed.header.as_ref().map_or(0, |header| header.epoch);
         let mut place = 0;
         committed.each(|record| {
             self.take_record(taken, epoch, &mut place, &record);
-            self.write_if_long(taken)
+            self.write_part(taken)
         })?;
         if let Some(header) = &committed.header {
-            let at = committed.begins_at();
-            let place = [at.segment, at.number, at.offset];
             let (hash, start, cause) = (u128::from_le_bytes(header.hash), taken.start, self.causes.at());
-            taken.mark = Some(Mark { epoch, hash, start, place, cause });
+            taken.mark = Some(Mark { epoch, hash, start, position, cause, is_whole: true });
         }
         Ok(())
     }
@@ -451,16 +513,15 @@ impl HistoryIndex {
         taken.events += 1;
     }
 
-    /// Writes the events so far if they are many. Those of a commit may come before its mark: who does not find the mark takes the commit again,
-    /// and comes to the same entries.
-    fn write_if_long(&mut self, taken: &mut Taken) -> Result<(), IndexError> {
-        if taken.batch.bytes() < BATCH_BYTES { Ok(()) } else { self.write(taken) }
+    /// Writes the events so far of a commit, or of what there was before the first, if they are very many.
+    fn write_part(&mut self, taken: &mut Taken) -> Result<(), IndexError> {
+        if taken.batch.bytes() < PART_BYTES { Ok(()) } else { self.write(taken, false) }
     }
 
     /// Writes the events so far, and the mark with them.
-    fn write(&mut self, taken: &mut Taken) -> Result<(), IndexError> {
+    fn write(&mut self, taken: &mut Taken, is_whole: bool) -> Result<(), IndexError> {
         if let Some(mark) = &taken.mark {
-            taken.batch.put(self.now.keyspaces.marks, MARK_KEY, mark.encode());
+            taken.batch.put(self.now.keyspaces.marks, MARK_KEY, Mark { is_whole, ..*mark }.encode());
         }
         self.store.commit(&taken.batch, Durability::Os).map_err(unusable)?;
         taken.batch.clear();
@@ -476,15 +537,12 @@ struct Taken {
     start: u64,
 }
 
-/// The commits after that of a mark, which is looked for in the journal.
+/// The commits after that of a mark, if the journal has the same history up to there.
 fn after(base: &CommitJournal, mark: Mark, start: u64) -> Result<Commits, IndexError> {
     let other = || unusable("it is one of another history");
-    let [segment, number, offset] = mark.place;
     if mark.start != start {
         return Err(other());
     }
-    let reader = Reader::from_place(Arc::clone(&base.disk), Place::new(number, segment, offset));
-    let mut commits = base.commits_after(reader.map_err(|_| other())?, mark.epoch.saturating_sub(1));
-    let found = commits.next().ok().flatten().and_then(|committed| committed.header).ok_or_else(other)?;
-    if (found.epoch, u128::from_le_bytes(found.hash)) == (mark.epoch, mark.hash) { Ok(commits) } else { Err(other()) }
+    let reader = Reader::from_position(Arc::clone(&base.disk), &mark.position);
+    Ok(base.commits_after(reader.map_err(|_| other())?, mark.epoch))
 }

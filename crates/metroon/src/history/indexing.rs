@@ -5,6 +5,7 @@ use super::index::{HistoryIndex, IndexError, folder_of};
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use metta::Program;
 use space::Atom;
+use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -29,12 +30,19 @@ impl CommitJournal {
     pub fn index_history(&self) -> Result<IndexReport, KnowledgeBaseError> {
         let home = self.home().filter(|_| !self.is_read_only()).ok_or(KnowledgeBaseError::ReadOnly)?;
         let failed = |error: IndexError| error.into_base(home);
-        if let Ok(Some(mut index)) = HistoryIndex::open(home)
-            && let Ok(taken) = index.catch_up(self, u64::MAX)
-        {
-            let epoch = index.epoch();
-            index.finish().map_err(failed)?;
-            return Ok(IndexReport { epoch, taken, is_new: false });
+        let taken_up = HistoryIndex::open(home).and_then(|index| {
+            let Some(mut index) = index else { return Ok(None) };
+            let taken = index.catch_up(self, u64::MAX)?;
+            Ok(Some((index, taken)))
+        });
+        match taken_up {
+            Ok(Some((index, taken))) => {
+                let epoch = index.epoch();
+                index.finish().map_err(failed)?;
+                return Ok(IndexReport { epoch, taken, is_new: false });
+            }
+            Ok(None) | Err(IndexError::Unusable(_)) => {}
+            Err(error) => return Err(failed(error)),
         }
         let mut index = HistoryIndex::make(home)?;
         let taken = index.catch_up(self, u64::MAX).map_err(failed)?;
@@ -56,8 +64,8 @@ impl KeptIndex {
         Self { base, found: None }
     }
 
-    /// Where the copies of an atom without variables come from that spaces have now; `None` if there is no index. One that cannot be used is made
-    /// anew, with a warning.
+    /// Where the copies of an atom without variables come from that spaces have now; `None` if there is no index, or none can be used. One that is
+    /// damaged or of another history is made anew, with a warning.
     ///
     /// # Errors
     /// The journal cannot be read.
@@ -72,13 +80,29 @@ impl KeptIndex {
         let asked = (spaces, atom, last);
         let reason = match self.ask(&home, program, asked) {
             Err(IndexError::Unusable(reason)) => reason,
+            Err(IndexError::Closed(reason)) => return Ok(self.leave(&home, &reason)),
             answer => return answer.map_err(|error| error.into_base(&home)),
         };
         self.base.warn(format!("the index {} cannot be used and is made anew: {reason}", folder_of(&home).display()));
         // What is there is closed before it is replaced.
         self.found = None;
-        self.found = Some(Some(HistoryIndex::make(&home)?));
-        self.ask(&home, program, asked).map_err(|error| error.into_base(&home))
+        match HistoryIndex::make(&home) {
+            Ok(index) => self.found = Some(Some(index)),
+            Err(error) => return Ok(self.leave(&home, &error)),
+        }
+        match self.ask(&home, program, asked) {
+            Err(IndexError::Base(error)) => Err(error),
+            Err(error) => Ok(self.leave(&home, &error)),
+            Ok(answer) => Ok(answer),
+        }
+    }
+
+    /// From now on the journal is read.
+    fn leave(&mut self, home: &Path, reason: &dyn fmt::Display) -> Option<Origins> {
+        let index = folder_of(home);
+        self.base.warn(format!("the index {} cannot be used, the journal is read: {reason}", index.display()));
+        self.found = Some(None);
+        None
     }
 
     fn ask(
@@ -92,6 +116,10 @@ impl KeptIndex {
         }
         let Some(index) = self.found.as_mut().and_then(Option::as_mut) else { return Ok(None) };
         index.catch_up(&self.base, last)?;
+        // Without a commit that is kept there is nothing to go on from.
+        if index.epoch() == 0 {
+            return Ok(None);
+        }
         index.now().origins(program, spaces, atom, last).map(Some)
     }
 }

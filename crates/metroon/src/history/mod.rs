@@ -354,7 +354,7 @@ impl History {
         let (last, hash, start) = (self.report.commits, self.report.hash, self.report.first.saturating_sub(1));
         let program = self.session.program_mut();
         let answer = index::Indexed::read(home).and_then(|indexed| {
-            match indexed.filter(|found| found.is_of(last, hash, start)) {
+            match indexed.filter(|found| found.is_of(&self.base, (last, hash, start))) {
                 Some(indexed) => indexed.origins(program, &origins::serials_of(space), pattern, last).map(Some),
                 None => Ok(None),
             }
@@ -362,7 +362,7 @@ impl History {
         match answer {
             Ok(answer) => Ok(answer),
             Err(index::IndexError::Base(error)) => Err(error),
-            Err(index::IndexError::Unusable(reason)) => {
+            Err(index::IndexError::Unusable(reason) | index::IndexError::Closed(reason)) => {
                 let advice = "`metroon kb index DIR` makes it anew";
                 self.base.warn(format!(
                     "the index of the history cannot be used ({reason}), the journal was read: {advice}"

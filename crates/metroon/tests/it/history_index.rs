@@ -105,7 +105,7 @@ fn harm(dice: &mut Dice, index: &Path, old: &Path, foreign: &Path) -> &'static s
             "one of another history is in its place"
         }
         3 => {
-            fs::write(index.join("MANIFEST"), "METROONS cut").expect("it can be written");
+            fs::write(index.join("store/MANIFEST"), "METROONS cut").expect("it can be written");
             "its manifest is damaged"
         }
         4 => {
@@ -122,7 +122,7 @@ fn the_index_answers_as_the_journal_does() {
     for seed in 0..HISTORIES {
         let (folder, old) = (Folder::new("base"), Folder::new("old"));
         let (mut writer, mut dice) = (Writer::new(seed), Dice::new(seed + 1000));
-        let index = folder.0.join("store");
+        let index = folder.0.join("history");
         let mut done = "there is none";
         for round in 0..ROUNDS {
             let mut base = engine(&folder.0);
@@ -156,13 +156,13 @@ fn a_base_without_an_index_gets_none_unasked_and_something_else_is_not_replaced(
     run(&mut base, "(a) (b)");
     assert_eq!(base.why(&Atom::expression([Atom::symbol("a")])).expect("it is known").len(), 1);
     base.finish().expect("the base closes");
-    assert!(!folder.0.join("store").exists());
+    assert!(!folder.0.join("history").exists());
 
-    fs::create_dir(folder.0.join("store")).expect("it can be made");
-    fs::write(folder.0.join("store/mine.txt"), "mine").expect("it can be written");
+    fs::create_dir(folder.0.join("history")).expect("it can be made");
+    fs::write(folder.0.join("history/mine.txt"), "mine").expect("it can be written");
     let refused = CommitJournal::open(&folder.0).expect("it opens").index_history();
     assert!(format!("{refused:?}").contains("not the index of a history"), "{refused:?}");
-    assert_eq!(fs::read_to_string(folder.0.join("store/mine.txt")).expect("it is there"), "mine");
+    assert_eq!(fs::read_to_string(folder.0.join("history/mine.txt")).expect("it is there"), "mine");
     let refused = CommitJournal::read(&folder.0).expect("it opens").index_history();
     assert!(format!("{refused:?}").contains("ReadOnly"), "{refused:?}");
 }
