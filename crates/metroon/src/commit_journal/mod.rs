@@ -414,7 +414,6 @@ impl Committed {
         KnowledgeBaseError::Damaged { place: self.place, reason: reason.to_string() }
     }
 
-
     /// Hands out the records in order.
     pub(crate) fn each<E: From<KnowledgeBaseError>>(
         &self,

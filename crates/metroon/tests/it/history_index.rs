@@ -105,7 +105,7 @@ fn harm(dice: &mut Dice, index: &Path, old: &Path, foreign: &Path) -> &'static s
             "one of another history is in its place"
         }
         3 => {
-            fs::write(index.join("store/MANIFEST"), "METROONS cut").expect("it can be written");
+            fs::write(index.join("MANIFEST"), "METROONS cut").expect("it can be written");
             "its manifest is damaged"
         }
         4 => {
@@ -122,7 +122,7 @@ fn the_index_answers_as_the_journal_does() {
     for seed in 0..HISTORIES {
         let (folder, old) = (Folder::new("base"), Folder::new("old"));
         let (mut writer, mut dice) = (Writer::new(seed), Dice::new(seed + 1000));
-        let index = folder.0.join("history");
+        let index = folder.0.join("history/store");
         let mut done = "there is none";
         for round in 0..ROUNDS {
             let mut base = engine(&folder.0);
@@ -185,4 +185,68 @@ fn long_commits_and_commits_that_were_given_up_are_indexed() {
         assert_eq!(base.why(&atom).expect("it is known").len(), expected, "{fact}");
     }
     base.finish().expect("the base closes");
+}
+
+/// The lines of an atom's origins, as an engine and as a reader says them.
+fn lines_of(folder: &Path, fact: &str) -> [Vec<u32>; 2] {
+    let atom = by_journal(folder).read(fact).expect("it parses");
+    let mut base = engine(folder);
+    let by_engine = base.why(&atom).expect("it is known").iter().map(|reason| reason.line).collect();
+    base.finish().expect("the base closes");
+    let mut reader = History::open(folder).expect("it is sound");
+    [by_engine, reader.why(&atom).expect("it reads").reasons.iter().map(|reason| reason.line).collect()]
+}
+
+#[test]
+fn an_index_of_the_same_atoms_from_other_lines_is_one_of_another_history() {
+    let (first, second) = (Folder::new("lines-first"), Folder::new("lines-second"));
+    for (folder, text) in [(&first, "(a)\n(b)\n"), (&second, "; a line more\n(a)\n(b)\n")] {
+        let mut base = engine(&folder.0);
+        run(&mut base, text);
+        base.finish().expect("the base closes");
+        CommitJournal::open(&folder.0).expect("it opens").index_history().expect("it is made");
+    }
+    assert_eq!(lines_of(&first.0, "(b)"), [[2], [2]]);
+    // The states are the same; the journals are not.
+    copy(&first.0.join("history/store"), &second.0.join("history/store"));
+    let mut reader = History::open(&second.0).expect("it is sound");
+    let atom = by_journal(&second.0).read("(b)").expect("it parses");
+    assert_eq!(reader.why(&atom).expect("it reads").reasons[0].line, 3);
+    assert_eq!(lines_of(&second.0, "(b)"), [[3], [3]]);
+}
+
+#[test]
+fn an_index_that_somebody_has_open_is_left_alone_and_the_journal_is_read() {
+    let folder = Folder::new("locked");
+    let mut base = engine(&folder.0);
+    run(&mut base, "(a)\n(b)\n");
+    base.finish().expect("the base closes");
+    CommitJournal::open(&folder.0).expect("it opens").index_history().expect("it is made");
+    let path = folder.0.join("history/store");
+    let held = store::Store::open(&path, store::Options::default()).expect("it opens");
+    assert_eq!(lines_of(&folder.0, "(b)"), [[2], [2]]);
+    assert!(CommitJournal::open(&folder.0).expect("it opens").index_history().is_err());
+    assert!(path.join("MANIFEST").is_file());
+    held.close().expect("it closes");
+    assert_eq!(lines_of(&folder.0, "(b)"), [[2], [2]]);
+}
+
+#[test]
+fn a_store_of_somebody_else_is_not_taken_for_the_index() {
+    let folder = Folder::new("foreign-store");
+    let mut base = engine(&folder.0);
+    run(&mut base, "(a)\n(b)\n");
+    base.finish().expect("the base closes");
+    for name in ["history", "store"] {
+        let mine = store::Store::create(folder.0.join(name), store::Options::default()).expect("it is made");
+        mine.keyspace("events", store::KeyShape::Bytes).expect("it is made");
+        mine.close().expect("it closes");
+    }
+    assert_eq!(lines_of(&folder.0, "(b)"), [[2], [2]]);
+    let refused = CommitJournal::open(&folder.0).expect("it opens").index_history();
+    assert!(format!("{refused:?}").contains("not the index of a history"), "{refused:?}");
+    for name in ["history", "store"] {
+        let mine = store::Store::open_read_only(folder.0.join(name)).expect("it is as it was");
+        assert_eq!(mine.keyspaces().len(), 1, "{name}");
+    }
 }
