@@ -5,7 +5,8 @@
 
 use crate::cassette::found_at;
 use crate::end::End;
-use crate::output::{Ended, Out, counted, fail};
+use crate::output::{Ended, Out, counted, fail, shell_word};
+use crate::run::base_failed;
 use clap::Args;
 use journal::{Directory, Disk};
 use metroon::History;
@@ -21,6 +22,8 @@ use store::{OpenError, Store};
 
 /// How many files of a folder are looked at.
 const FILES_MAX: usize = 1000;
+/// Of longer programs forms are not counted.
+const PROGRAM_BYTES_MAX: u64 = 16 << 20;
 
 pub(crate) const ABOUT: &str = "\
 PATH is a program, a knowledge base, a tape, a cassette in any form, a store, a state of pages, a journal, a package, or a folder of
@@ -115,13 +118,17 @@ pub(crate) fn run(arguments: &LookArguments) -> Ended {
         let end = if error.kind() == std::io::ErrorKind::NotFound { End::Usage } else { End::Error };
         fail(&format!("cannot look at {}: {error}", path.display()), "check the path", end)
     })?;
-    let found = if about.is_dir() { folder(path)? } else { file(path) };
+    let found = match () {
+        () if about.is_dir() => folder(path)?,
+        () if about.is_file() => file(path),
+        () => None,
+    };
     let Some(look) = found else {
         let help = "Metroon reads programs, knowledge bases, tapes, cassettes, stores, journals, and tables of facts";
         return Err(fail(&format!("{} is nothing that Metroon knows", path.display()), help, End::Error));
     };
     let mut out = Out::new();
-    let named = |command: &str| command.replace("PATH", &path.display().to_string());
+    let named = |command: &str| command.replace("PATH", &shell_word(&path.display().to_string()));
     if arguments.json {
         let commands = look.commands.iter().map(|(command, does)| json!({"command": named(command), "does": does}));
         let object = json!({
@@ -158,35 +165,47 @@ fn said(name: &str, value: &Value) -> String {
 
 /// What a folder is; `None` if nothing in it is known.
 fn folder(path: &Path) -> Result<Option<Look>, End> {
-    Ok(match base(path).or_else(|| store(path)).or_else(|| pages(path)).or_else(|| segments(path)) {
+    if let Some(found) = base(path)? {
+        return Ok(Some(found));
+    }
+    if let Some(found) = store(path)? {
+        return Ok(Some(found));
+    }
+    Ok(match pages(path).or_else(|| segments(path)) {
         None if path.join("metroon.toml").is_file() => Some(Look::new("a package", PACKAGE)),
         None => files_of(path)?,
         found => found,
     })
 }
 
-fn base(path: &Path) -> Option<Look> {
+fn base(path: &Path) -> Result<Option<Look>, End> {
     use metroon::KnowledgeBaseError::{Missing, NotABase};
-    match History::open(path) {
+    Ok(match History::open(path) {
         Ok(history) => {
             let report = history.report();
             let look = Look::new("a knowledge base", BASE).count("commits", report.commits);
             Some(look.count("atoms", report.atoms).count("state", format!("{:032x}", report.hash)))
         }
         Err(Missing { .. } | NotABase { .. }) => None,
-        Err(error) => Some(Look::new("a knowledge base that cannot be read", DAMAGED_BASE).damaged(error)),
-    }
+        Err(error) if error.is_damage() => Some(Look::new("a damaged knowledge base", DAMAGED_BASE).damaged(error)),
+        Err(error) => return Err(base_failed(path, &error)),
+    })
 }
 
-fn store(path: &Path) -> Option<Look> {
-    match Store::open_read_only(path) {
+fn store(path: &Path) -> Result<Option<Look>, End> {
+    Ok(match Store::open_read_only(path) {
         Ok(snapshot) => {
             let names: Vec<String> = snapshot.keyspaces().iter().map(|keyspace| keyspace.name.clone()).collect();
             Some(Look::new("a store of keys and values", STORE).count("keyspaces", names.join(", ")))
         }
         Err(OpenError::Absent | OpenError::Foreign) => None,
-        Err(error) => Some(Look::new("a store that cannot be read", DAMAGED_STORE).damaged(error)),
-    }
+        Err(
+            error @ (OpenError::Damaged(_) | OpenError::ReadLog(_) | OpenError::Log(journal::OpenError::Damaged(_))),
+        ) => Some(Look::new("a damaged store", DAMAGED_STORE).damaged(error)),
+        Err(error) => {
+            return Err(fail(&format!("{}: {error}", path.display()), "check that you may read it", End::Error));
+        }
+    })
 }
 
 /// A state of pages.
@@ -215,8 +234,13 @@ fn files_of(path: &Path) -> Result<Option<Look>, End> {
     let unreadable = |error| fail(&format!("cannot list {}: {error}", path.display()), "ask its owner", End::Error);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut files = Vec::new();
-    for entry in fs::read_dir(path).map_err(unreadable)?.take(FILES_MAX) {
-        files.push(entry.map_err(unreadable)?.path());
+    let mut left_out = 0;
+    for entry in fs::read_dir(path).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        match files.len() < FILES_MAX {
+            true => files.push(path),
+            false => left_out += 1,
+        }
     }
     for look in files.iter().filter(|path| path.is_file()).filter_map(|path| file(path)) {
         *counts.entry(look.kind).or_default() += 1;
@@ -230,7 +254,8 @@ fn files_of(path: &Path) -> Result<Option<Look>, End> {
         let kind = kind.split_once(' ').map_or(kind, |(_, kind)| kind);
         look.count(&format!("{kind}s"), count)
     };
-    Ok(Some(counts.into_iter().fold(look, with)))
+    let look = counts.into_iter().fold(look, with);
+    Ok(Some(if left_out > 0 { look.count("files that were not looked at", left_out) } else { look }))
 }
 
 /// What a file is, if it is known.
@@ -264,8 +289,12 @@ fn file(path: &Path) -> Option<Look> {
 }
 
 fn program(path: &Path) -> Option<Look> {
+    let look = Look::new("a program", PROGRAM);
+    let bytes = fs::metadata(path).ok()?.len();
+    if bytes > PROGRAM_BYTES_MAX {
+        return Some(look.count("bytes", bytes));
+    }
     let text = fs::read_to_string(path).ok()?;
-    let parsed = metta::syntax::parse(&text);
-    let look = Look::new("a program", PROGRAM).count("forms", parsed.forms_before_error().len() as u64);
-    Some(look)
+    let forms = metta::syntax::parse(&text).forms_before_error().len();
+    Some(look.count("forms", forms as u64))
 }

@@ -79,3 +79,13 @@ impl ProgressLine {
 pub(crate) fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
+
+/// A word as a shell takes it, and a terminal shows it.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./,:+@%=".contains(letter);
+    match word {
+        word if !word.is_empty() && word.chars().all(is_plain) => word.to_owned(),
+        word if word.contains(char::is_control) => format!("$'{}'", word.escape_debug()),
+        word => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}

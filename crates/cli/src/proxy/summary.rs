@@ -1,6 +1,6 @@
 //! What is said at the end: one line when all is well.
 
-use crate::output::counted;
+use crate::output::{counted, shell_word};
 use cassette::matching::{Difference, Miss, Reason};
 use server::{AmbiguousAnswers, Report};
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +81,7 @@ impl AllowingOption {
     /// As a shell takes it.
     fn as_words(&self) -> String {
         match self {
-            Self(option, Some(value)) => format!("{option} {}", quoted(value)),
+            Self(option, Some(value)) => format!("{option} {}", shell_word(value)),
             Self(option, None) => (*option).to_owned(),
         }
     }
@@ -476,12 +476,6 @@ fn ranges(numbers: &[u64]) -> String {
 
 /// How many ranges of numbers are shown.
 const RANGES_MAX: usize = 12;
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
 
 /// Says how many more there are than were shown.
 fn push_rest(lines: &mut Vec<String>, count: u64, shown: u64, what: &str) {

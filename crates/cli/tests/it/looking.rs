@@ -72,9 +72,11 @@ fn what_is_damaged_or_unknown_is_told() {
     let whole = fs::read(folder.path().join("b.json.gz")).expect("it is there");
     fs::write(folder.path().join("cut.json.gz"), &whole[..whole.len() / 2]).expect("it can be written");
     fs::write(folder.path().join("base/MANIFEST"), "rubbish").expect("it can be written");
+    folder.write("my 'town'.metta", "(a)\n");
+    assert!(folder.good(&["look", "my 'town'.metta"]).contains("  metroon run 'my '\\''town'\\''.metta'  "));
     for (path, kind, way_out) in [
         ("cut.json.gz", "cut.json.gz: a damaged cassette", "metroon cassette verify cut.json.gz"),
-        ("base", "base: a knowledge base that cannot be read", "metroon kb salvage base --to NEW"),
+        ("base", "base: a damaged knowledge base", "metroon kb salvage base --to NEW"),
     ] {
         let ended = folder.run(&["look", path]);
         assert_eq!(ended.code, Some(4), "{}", ended.out);
