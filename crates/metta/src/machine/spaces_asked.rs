@@ -71,6 +71,13 @@ impl SpacesAsked {
             let mut found = if changes == 0 { Vec::new() } else { spaces_in(&space.without_imports()) };
             self.searched.push((space, changes));
             found.retain(|space| asked.insert(space.address()));
+            // Who asks a space asks what it imports.
+            let mut place = 0;
+            while let Some(space) = found.get(place) {
+                let imports = space.imports().into_iter().filter(|import| asked.insert(import.address()));
+                found.extend(imports.collect::<Vec<_>>());
+                place += 1;
+            }
             work.extend(found.iter().filter(|space| to_search.insert(space.address())).cloned());
             self.spaces.append(&mut found);
         }
