@@ -70,9 +70,11 @@ fn counts_are_printed_however_the_run_ends() {
         assert_eq!(ended.code, Some(code));
         let mut names: Vec<&str> =
             ended.err.lines().rev().map(|line| line.split_once(' ').map_or("", |(name, _)| name)).collect();
-        names.truncate(13);
-        let machine = ["collections", "joined", "copied", "cells", "heap", "heap", "interpreted", "calls"];
-        let all = [&["seconds", "atoms", "depth"][..], &machine, &["steps", "evaluations"]].concat();
+        names.truncate(17);
+        let regions =
+            ["collections", "tethers", "waste", "chunks", "escapes", "joined", "copied", "cells", "heap", "heap"];
+        let all =
+            [&["seconds", "atoms", "depth"][..], &regions, &["interpreted", "calls", "steps", "evaluations"]].concat();
         assert_eq!(names, all, "{}", ended.err);
     }
 }
