@@ -2,6 +2,7 @@
 //!
 //! 1. A document is an object with members; one of them is the list. Its elements are given out as they are, and everything else, with
 //!    an empty list in the place of the list, is the *rest*.
+//!    Once an element of a list was given out, only that list is taken apart; one of another name is a part of the rest.
 //! 2. Nothing is understood but strings, brackets and commas: who takes an element, or the rest, parses it and says what is wrong there. So
 //!    wrong JSON stays wrong: what is not white space or one comma between elements is refused here.
 //!
@@ -66,6 +67,8 @@ pub(super) struct Splitter<'s> {
     /// The member whose value comes next.
     member: Option<&'static str>,
     list: &'static str,
+    /// The list of which an element was taken; empty before that.
+    taken_list: &'static str,
     element: Vec<u8>,
     element_at: (usize, usize),
     at: (usize, usize),
@@ -86,6 +89,7 @@ impl<'s> Splitter<'s> {
             string_at: 0,
             member: None,
             list: "",
+            taken_list: "",
             element: Vec::new(),
             element_at: (1, 1),
             at: (1, 1),
@@ -157,7 +161,8 @@ impl<'s> Splitter<'s> {
     fn last_string(&self) -> Option<&'static str> {
         let after = &self.rest[self.string_at..];
         let name = &after[..after.iter().position(|&byte| byte == b'"')?];
-        self.lists.iter().copied().find(|list| list.as_bytes() == name)
+        let list = self.lists.iter().copied().find(|list| list.as_bytes() == name)?;
+        (self.taken_list.is_empty() || self.taken_list == list).then_some(list)
     }
 
     fn within(&self, what: &'static str, bytes: usize) -> Result<(), Stop> {
@@ -222,6 +227,7 @@ impl<'s> Splitter<'s> {
             let Self { list, rest, element, element_at, .. } = self;
             let element = Element { list, before: rest, text: element, at: *element_at };
             take(element).map_err(Stop::Taker)?;
+            self.taken_list = self.list;
         }
         Ok(taken)
     }

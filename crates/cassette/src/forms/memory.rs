@@ -15,7 +15,7 @@ use std::fmt;
 const VALUE_BYTES: usize = 48;
 
 /// What a number takes at most: it becomes a byte of a body, in a list that grows by halves, or is a part of what its list or object is
-/// counted as.
+/// counted as. No reader of these forms makes a tree of values, in which a number would take 32.
 const NUMBER_BYTES: usize = 2;
 
 /// The shortest value: a byte of MessagePack.

@@ -13,6 +13,7 @@ mod fields;
 mod foreign;
 mod form;
 mod har;
+mod json_text;
 mod lines;
 mod losses;
 mod memory;

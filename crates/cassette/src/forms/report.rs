@@ -6,6 +6,7 @@
 
 use super::error::FormError;
 use super::foreign::{time, without_zone};
+use super::json_text::JsonText;
 use crate::content::Content;
 use crate::exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 use crate::message::{Body, Header, Request, Response};
@@ -23,7 +24,7 @@ struct MagnetoCassette {
     name: String,
     recorded_at: RecordedAt,
     #[serde(default)]
-    cookies: Option<serde_json::Value>,
+    cookies: Option<JsonText>,
     interactions: Vec<Interaction>,
 }
 
@@ -166,16 +167,28 @@ struct CloseFrame {
     reason: String,
 }
 
+/// An error of any `error_type`, with the fields of all types: as a tagged enumeration, serde would keep all of its fields, also those that
+/// nobody knows, as a tree until it has found the tag.
 #[derive(Deserialize)]
-#[serde(tag = "error_type")]
-enum ReportError {
-    DnsResolutionFailed { message: String },
-    ConnectionRefused { message: String },
-    TlsError { message: String },
-    ConnectionReset { message: String },
-    Other { message: String },
-    Timeout { message: String, timeout_ms: u64 },
-    TooManyRedirects { message: String, redirect_count: u64 },
+struct ReportError {
+    error_type: ReportErrorType,
+    message: String,
+    /// Where fields have places, the number of any type.
+    #[serde(default)]
+    timeout_ms: Option<u64>,
+    #[serde(default)]
+    redirect_count: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+enum ReportErrorType {
+    DnsResolutionFailed,
+    ConnectionRefused,
+    TlsError,
+    ConnectionReset,
+    Other,
+    Timeout,
+    TooManyRedirects,
 }
 
 /// The later system adds an index in some files; it is not looked at.
@@ -211,7 +224,7 @@ impl MagnetoCassette {
             Note::new("report.version", self.version.clone()),
         ];
         meta.extend(self.recorded_at.note());
-        meta.extend(self.cookies.as_ref().map(|cookies| Note::new("report.cookies", cookies.to_string())));
+        meta.extend(self.cookies.as_ref().map(|cookies| Note::new("report.cookies", cookies.0.clone())));
         meta
     }
 }
@@ -236,7 +249,7 @@ impl Interaction {
             InteractionKind::HttpError => {
                 let request = self.request.ok_or_else(|| missing("request"))?.request()?;
                 let error = self.error.ok_or_else(|| missing("error"))?;
-                Exchange { request, outcome: Outcome::Aborted(error.error()), ..base }
+                Exchange { request, outcome: Outcome::Aborted(error.error().map_err(missing)?), ..base }
             }
             InteractionKind::WebSocket => {
                 let url = self.url.ok_or_else(|| missing("url"))?;
@@ -359,18 +372,20 @@ impl MagnetoMessage {
 }
 
 impl ReportError {
-    fn error(self) -> NetworkError<'static> {
-        let (kind, message) = match self {
-            Self::DnsResolutionFailed { message } => (NetworkErrorKind::Dns, message),
-            Self::ConnectionRefused { message } => (NetworkErrorKind::Refused, message),
-            Self::TlsError { message } => (NetworkErrorKind::Tls, message),
-            Self::ConnectionReset { message } => (NetworkErrorKind::Reset, message),
-            Self::Other { message } => (NetworkErrorKind::Other, message),
-            Self::Timeout { message, timeout_ms } => (NetworkErrorKind::Timeout { after_ms: timeout_ms }, message),
-            Self::TooManyRedirects { message, redirect_count } => {
-                (NetworkErrorKind::TooManyRedirects { count: redirect_count }, message)
+    fn error(self) -> Result<NetworkError<'static>, &'static str> {
+        let Self { error_type, message, timeout_ms, redirect_count } = self;
+        let kind = match error_type {
+            ReportErrorType::DnsResolutionFailed => NetworkErrorKind::Dns,
+            ReportErrorType::ConnectionRefused => NetworkErrorKind::Refused,
+            ReportErrorType::TlsError => NetworkErrorKind::Tls,
+            ReportErrorType::ConnectionReset => NetworkErrorKind::Reset,
+            ReportErrorType::Other => NetworkErrorKind::Other,
+            ReportErrorType::Timeout => NetworkErrorKind::Timeout { after_ms: timeout_ms.ok_or("timeout_ms")? },
+            ReportErrorType::TooManyRedirects => {
+                let count = redirect_count.or(timeout_ms).ok_or("redirect_count")?;
+                NetworkErrorKind::TooManyRedirects { count }
             }
         };
-        NetworkError { kind, message: message.into() }
+        Ok(NetworkError { kind, message: message.into() })
     }
 }

@@ -134,10 +134,12 @@ pub(super) fn read(
         Err(Stop::NoList) => return Ok(None),
         rest => rest.map_err(|stop| stopped(stop, number))?,
     };
+    let rest = without_mark(&rest);
+    memory::check(rest, Form::Json, options)?;
     let malformed = |error: serde_json::Error| FormError::malformed("JSON", &error);
     let Content { exchanges, meta } = match list {
-        OURS => serde_json::from_slice::<DocumentRead>(&rest).map_err(malformed)?.content()?,
-        THEIRS => report::rest_of_json(&rest).map_err(malformed)?,
+        OURS => serde_json::from_slice::<DocumentRead>(rest).map_err(malformed)?.content()?,
+        THEIRS => report::rest_of_json(rest).map_err(malformed)?,
         // Without an exchange it is short.
         _ => return Ok(None),
     };
@@ -146,10 +148,15 @@ pub(super) fn read(
     Ok(Some(meta))
 }
 
+/// A document without the mark that some programs put before it.
+fn without_mark(document: &[u8]) -> &[u8] {
+    document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document)
+}
+
 /// Whether the members before a list say that it is ours or theirs.
 fn is_of(element: &Element<'_>) -> Result<Result<(), Otherwise>, FormError> {
     let before = [element.before, b"]}"].concat();
-    let before = before.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&before);
+    let before = without_mark(&before);
     if form_of_json(before) != Form::Json {
         return Ok(Err(Otherwise));
     }

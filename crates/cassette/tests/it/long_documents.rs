@@ -168,3 +168,65 @@ fn other_documents_are_read_otherwise() {
     assert_eq!(sealed.unwrap(), SealedDocument::Otherwise);
     assert_eq!(Cassette::open_any(&from).unwrap().0.exchange(0).unwrap().number, 0);
 }
+
+/// What a document says after its exchanges is counted before it is read, as in a short document.
+#[test]
+fn the_rest_of_a_long_document_is_limited_by_what_is_made_of_it() {
+    let folder = Folder::new();
+    let (from, to) = (folder.join("long.json.gz"), folder.join("long.cassette"));
+    write_report(&folder.join("long.json"), 5 << 20);
+    let text = fs::read_to_string(folder.join("long.json")).unwrap();
+    let notes = "[\"\",\"\"],".repeat(1 << 19);
+    let content = Content { exchanges: (0..12_000).map(of_the_report).collect(), meta: Vec::new() };
+    let ours = String::from_utf8(content.to_json(false).unwrap()).unwrap().replacen("\"meta\":[],", "", 1);
+    let ours = ours.strip_suffix('}').unwrap();
+    let theirs = text.strip_suffix('}').unwrap();
+    let documents =
+        [format!("{ours},\"meta\":[{notes}[\"\",\"\"]]}}"), format!("{theirs},\"cookies\":[{notes}[\"\",\"\"]]}}")];
+    let keep = || SealOptions::default().keep_secrets();
+    for document in documents {
+        fs::write(&from, document).unwrap();
+        let error = seal_document(&from, &to, keep(), ReadOptions::default().bytes_max(16 << 20), &mut |_| {});
+        let error = error.unwrap_err();
+        let FormError::TooMuch(excess) = &error else { panic!("{error}") };
+        assert_eq!(excess.what, "what the document becomes in memory");
+        assert!(!to.exists());
+    }
+    // Numbers of cookies are no more than their text.
+    let numbers = "0,".repeat(1 << 20);
+    fs::write(&from, format!("{theirs},\"cookies\":{{\"b\": [{numbers}0], \"a\": 1}}}}")).unwrap();
+    seal_document(&from, &to, keep(), ReadOptions::default().bytes_max(16 << 20), &mut |_| {}).unwrap();
+    let cassette = Cassette::open(&to).unwrap();
+    let meta = cassette.meta().unwrap();
+    let cookies = &meta.iter().find(|note| note.name == "report.cookies").unwrap().value;
+    assert_eq!(*cookies, *format!("{{\"b\":[{numbers}0],\"a\":1}}"));
+}
+
+/// Only the list that was found to be that of the document has exchanges.
+#[test]
+fn a_second_list_of_another_name_has_no_exchanges() {
+    let folder = Folder::new();
+    let (from, to) = (folder.join("long.json"), folder.join("long.cassette"));
+    let count = write_report(&from, 5 << 20);
+    let text = fs::read_to_string(&from).unwrap();
+    let content = Content { exchanges: vec![of_the_report(0)], meta: Vec::new() };
+    let ours = String::from_utf8(content.to_json(false).unwrap()).unwrap();
+    let list = &ours[ours.find("\"exchanges\"").unwrap()..];
+    fs::write(&from, format!("{},{list}", text.strip_suffix('}').unwrap())).unwrap();
+    let sealed = seal_document(&from, &to, SealOptions::default(), ReadOptions::default(), &mut |_| {}).unwrap();
+    let SealedDocument::Sealed(counts) = sealed else { panic!("it is long") };
+    assert_eq!(counts.exchanges, count);
+}
+
+#[test]
+fn a_long_document_may_begin_with_a_mark() {
+    let folder = Folder::new();
+    let (from, to) = (folder.join("long.json"), folder.join("long.cassette"));
+    let keep = || SealOptions::default().keep_secrets();
+    let content = Content { exchanges: (0..12_000).map(of_the_report).collect(), meta: Vec::new() };
+    fs::write(&from, [b"\xEF\xBB\xBF", content.to_json(true).unwrap().as_slice()].concat()).unwrap();
+    let sealed = seal_document(&from, &to, keep(), ReadOptions::default(), &mut |_| {}).unwrap();
+    assert!(matches!(sealed, SealedDocument::Sealed(_)), "{sealed:?}");
+    assert_eq!(Content::read(&to).unwrap(), content);
+    assert_eq!(Content::read(&from).unwrap(), content);
+}
