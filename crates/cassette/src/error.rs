@@ -180,6 +180,8 @@ pub enum SealError {
     SameNumber(u64),
     /// A known form of a secret is in it.
     Secret(Box<ExposedSecret>),
+    /// A file has this name, and [`SealOptions::keep_existing`](crate::SealOptions::keep_existing) says that it stays.
+    Exists(String),
     /// What happened does not fit together.
     Broken(&'static str),
 }
@@ -226,6 +228,7 @@ impl fmt::Display for SealError {
             Self::Unreadable(error) => error.fmt(f),
             Self::TooLarge(what) => write!(f, "the cassette is too large: {what}; record to several cassettes"),
             Self::SameNumber(number) => write!(f, "two exchanges have the number {number}; give each its own"),
+            Self::Exists(name) => write!(f, "there is something at {name} already; choose another name"),
             Self::Secret(exposed) if exposed.is_kept => write!(
                 f,
                 "{exposed}; leave such exchanges out with a filter, or seal them as they are with `keep_secrets()` of the options"

@@ -9,13 +9,14 @@ use journal::Durability;
 pub struct SealOptions {
     pub(crate) key: KeyScheme,
     pub(crate) keeps_secrets: bool,
+    pub(crate) keeps_existing: bool,
     pub(crate) durability: Durability,
 }
 
 impl SealOptions {
     /// With request keys of this scheme.
     pub fn new(key: KeyScheme) -> Self {
-        Self { key, keeps_secrets: false, durability: Durability::Fsync }
+        Self { key, keeps_secrets: false, keeps_existing: false, durability: Durability::Fsync }
     }
 
     /// How durable the cassette is when sealing returns: on the disk, unless less is asked for. Then nobody waits for a cassette that
@@ -23,6 +24,14 @@ impl SealOptions {
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
+        self
+    }
+
+    /// A file that has the name of the cassette stays, and the cassette is not sealed. That is looked at last of all, when the cassette
+    /// gets its name: sealing may take long. Otherwise the cassette takes its place.
+    #[must_use]
+    pub fn keep_existing(mut self) -> Self {
+        self.keeps_existing = true;
         self
     }
 

@@ -25,6 +25,7 @@ use crc32c::crc32c;
 use journal::{Access, Disk, DiskFile, Durability};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::io;
 
 /// A cassette that is being sealed.
 pub(crate) struct Sealer<'d> {
@@ -33,6 +34,7 @@ pub(crate) struct Sealer<'d> {
     shown: String,
     key: KeyScheme,
     durability: Durability,
+    keeps_existing: bool,
     out: FileOutput,
     pieces: PieceWriter,
     rows: RowWriter,
@@ -123,6 +125,7 @@ impl<'d> Sealer<'d> {
             shown: unfinished.clone(),
             key: options.key.clone(),
             durability: options.durability,
+            keeps_existing: options.keeps_existing,
             out: FileOutput { file, shown: unfinished, at: 0, waiting: Vec::new() },
             pieces: PieceWriter::new(),
             rows: RowWriter { block: RowBlock::default(), first: 0, blocks: Vec::new(), keys: Vec::new() },
@@ -264,8 +267,13 @@ impl<'d> Sealer<'d> {
 
     fn give_name(&self) -> Result<(), SealError> {
         let waits = self.durability == Durability::Fsync;
+        let existing = self.disk.open(&self.name, Access::Read);
+        // What may not be read is there, too.
+        if self.keeps_existing && !matches!(&existing, Err(error) if error.kind() == io::ErrorKind::NotFound) {
+            return Err(SealError::Exists(self.name.clone()));
+        }
         // Whatever is asked for: what takes the place of something else must not turn out to be empty.
-        if waits || self.disk.open(&self.name, Access::Read).is_ok() {
+        if waits || existing.is_ok() {
             self.out.file.sync().map_err(FileError::new("sync", &self.shown))?;
         }
         self.disk.rename(&self.shown, &self.name).map_err(FileError::new("rename", &self.shown))?;

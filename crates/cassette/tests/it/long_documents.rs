@@ -2,7 +2,8 @@
 
 use crate::exchanges::{Folder, of_the_report};
 use cassette::{
-    Cassette, Content, DocumentProgress, Form, FormError, Note, ReadOptions, SealOptions, SealedDocument, seal_document,
+    Cassette, Content, DocumentProgress, Form, FormError, Note, ReadOptions, SealError, SealOptions, SealedDocument,
+    seal_document,
 };
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -229,4 +230,20 @@ fn a_long_document_may_begin_with_a_mark() {
     assert!(matches!(sealed, SealedDocument::Sealed(_)), "{sealed:?}");
     assert_eq!(Content::read(&to).unwrap(), content);
     assert_eq!(Content::read(&from).unwrap(), content);
+}
+
+/// What got the name while the document was read stays, if that is asked for.
+#[test]
+fn what_comes_there_meanwhile_is_not_replaced() {
+    let folder = Folder::new();
+    let (from, to) = (folder.join("long.json"), folder.join("long.cassette"));
+    write_report(&from, 5 << 20);
+    let seal =
+        |options| seal_document(&from, &to, options, ReadOptions::default(), &mut |_| fs::write(&to, "frogs").unwrap());
+    let error = seal(SealOptions::default().keep_existing()).unwrap_err();
+    assert!(matches!(&error, FormError::Seal(SealError::Exists(name)) if name == "long.cassette"), "{error}");
+    assert_eq!(fs::read(&to).unwrap(), b"frogs");
+    assert_eq!(folder.names(), ["long.cassette", "long.json"]);
+    assert!(matches!(seal(SealOptions::default()), Ok(SealedDocument::Sealed(_))));
+    Cassette::open(&to).unwrap();
 }

@@ -340,11 +340,7 @@ impl WriteArguments {
             return Err(fail(&message, "choose another name", End::Usage));
         }
         if to.symlink_metadata().is_ok() && !self.force {
-            return Err(fail(
-                &format!("there is something at {name} already"),
-                "--force puts the new one in its place",
-                End::Usage,
-            ));
+            return Err(exists(to));
         }
         Ok(())
     }
@@ -382,7 +378,9 @@ impl WriteArguments {
 
     fn options(&self) -> SealOptions {
         let options = SealOptions::new(KeyScheme::of(&MatchRules::default()));
-        if self.keep_secrets { options.keep_secrets() } else { options }
+        let options = if self.keep_secrets { options.keep_secrets() } else { options };
+        // It was not there when this began, and reading and writing may take long.
+        if self.force { options } else { options.keep_existing() }
     }
 
     fn write(&self, selection: &Selection<'_>, to: &Path, from: &Path) -> Ended {
@@ -455,6 +453,11 @@ fn warn_lost(lost: &[String], form: Form) {
     }
 }
 
+fn exists(to: &Path) -> End {
+    let message = format!("there is something at {} already", to.display());
+    fail(&message, "--force puts the new one in its place", End::Usage)
+}
+
 fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
     match error {
         SealError::Secret(exposed) if exposed.is_kept => {
@@ -469,6 +472,7 @@ fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
             fail(&exposed.to_string(), &help, End::Error)
         }
         SealError::Unreadable(error) => damaged(from, error),
+        SealError::Exists(_) => exists(to),
         SealError::SameNumber(_) | SealError::Broken(_) => {
             fail(&format!("{}: {error}", from.display()), "", End::Damaged)
         }
