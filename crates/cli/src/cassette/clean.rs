@@ -6,7 +6,7 @@
 //! 3. A file is removed only with `--yes`, a recording while its lock is held.
 
 use super::folder::{FileKind, files, kind, lock, says_the_same, within};
-use super::{is_recording, with_recording};
+use super::{is_gzip_name, is_recording, with_recording};
 use crate::byte_count::byte_count;
 use crate::end::End;
 use crate::journal::escaped;
@@ -15,10 +15,12 @@ use crate::proxy::time;
 use crate::render;
 use cassette::{Cassette, Form, ReadOptions};
 use clap::Args;
+use journal::{SingleFile, Warning};
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub(super) const ABOUT_CLEAN: &str = "\
@@ -80,12 +82,13 @@ enum Verdict {
 pub(super) fn clean(arguments: &CleanArguments, options: ReadOptions) -> Ended {
     let (mut out, mut files_freed, mut bytes_freed, mut has_failed) = (Out::new(), 0_u64, 0_u64, false);
     for path in files(&arguments.folder)? {
-        let bytes = fs::metadata(&path).map_or(0, |about| about.len());
-        let (is_removed, why) = match arguments.verdict(&path, options) {
+        let judged = JudgedFile::of(&path);
+        let bytes = judged.as_of.map_or(0, |(bytes, _)| bytes);
+        let (is_removed, why) = match arguments.verdict(&judged, options) {
             Verdict::Ignore => continue,
             Verdict::Keep(why) => (None, why),
             Verdict::Remove(why) if !arguments.yes => (Some(false), why),
-            Verdict::Remove(why) => match remove(&path) {
+            Verdict::Remove(why) => match judged.remove() {
                 Ok(()) => (Some(true), why),
                 Err(message) => {
                     has_failed = true;
@@ -115,11 +118,35 @@ pub(super) fn clean(arguments: &CleanArguments, options: ReadOptions) -> Ended {
     Ok(if has_failed { End::Error } else { End::Fine })
 }
 
-/// Removes a file; a recording only while nobody else writes it.
-fn remove(path: &Path) -> Result<(), String> {
-    let held = if is_recording(path) { lock(path).map(Some) } else { Some(None) };
-    let Some(_held) = held else { return Err(format!("{} is being recorded now", path.display())) };
-    fs::remove_file(path).map_err(|error| format!("cannot remove {}: {error}", path.display()))
+/// A file that is judged. Nobody else writes a recording until it is judged and, if it is of no use, removed.
+struct JudgedFile<'p> {
+    path: &'p Path,
+    /// The lock on a recording; `None` if somebody has it, or if it is another file.
+    lock: Option<File>,
+    /// Its length and when it was changed, before it was looked at; `None` if that is not known.
+    as_of: Option<(u64, SystemTime)>,
+}
+
+impl<'p> JudgedFile<'p> {
+    fn of(path: &'p Path) -> Self {
+        let has_lock = is_recording(path) || path.extension().is_some_and(|extension| extension == "unfinished");
+        Self { path, lock: has_lock.then(|| lock(path)).flatten(), as_of: length_and_time(path) }
+    }
+
+    /// Removes it, if it is what was judged.
+    fn remove(self) -> Result<(), String> {
+        let path = self.path.display();
+        if self.as_of.is_none() || self.as_of != length_and_time(self.path) {
+            return Err(format!("{path} has changed while it was looked at; run `metroon cassette clean` again"));
+        }
+        // The lock is held up to here.
+        fs::remove_file(self.path).map_err(|error| format!("cannot remove {path}: {error}"))
+    }
+}
+
+fn length_and_time(path: &Path) -> Option<(u64, SystemTime)> {
+    let about = fs::symlink_metadata(path).ok()?;
+    Some((about.len(), about.modified().ok()?))
 }
 
 impl CleanArguments {
@@ -131,9 +158,11 @@ impl CleanArguments {
         });
     }
 
-    fn verdict(&self, path: &Path, options: ReadOptions) -> Verdict {
-        let verdict = match unfinished(path) {
+    fn verdict(&self, judged: &JudgedFile<'_>, options: ReadOptions) -> Verdict {
+        let path = judged.path;
+        let verdict = match unfinished(judged) {
             Some(why) => Verdict::Remove(why),
+            None if is_recording(path) && judged.lock.is_none() => Verdict::Keep("it is being recorded".to_owned()),
             None if is_recording(path) => of_recording(path, options),
             None => self.of_cassette(path, options),
         };
@@ -180,7 +209,8 @@ impl CleanArguments {
 }
 
 /// Why a file that was to get another name is of no use; `None` if it is not known to be one.
-fn unfinished(path: &Path) -> Option<String> {
+fn unfinished(judged: &JudgedFile<'_>) -> Option<String> {
+    let path = judged.path;
     let name = path.file_name()?.to_str()?.strip_prefix('.')?;
     if let Some(name) = name.strip_suffix(".sealing") {
         let is_ours = !name.is_empty() && begins_as(path, b"METROON");
@@ -188,12 +218,30 @@ fn unfinished(path: &Path) -> Option<String> {
     }
     if let Some(name) = name.strip_suffix(".recording.unfinished") {
         // Its recorder has the lock until it has its name.
-        let is_ours = !name.is_empty() && begins_as(path, b"METROON") && lock(path).is_some();
+        let is_ours = !name.is_empty() && begins_as(path, b"METROON") && judged.lock.is_some();
         return is_ours.then(|| format!("the recording of {name} was to begin in it"));
     }
     let name = name.strip_suffix(".writing")?;
-    let is_ours = Form::of_name(Path::new(name)) != Form::Cassette;
+    let is_ours = written_beginnings(Path::new(name)).iter().any(|beginning| begins_as(path, beginning));
     is_ours.then(|| format!("it was to become {name}, and was never complete"))
+}
+
+/// How files of a name begin when they are written here; none if they are written in another way.
+fn written_beginnings(name: &Path) -> &'static [&'static [u8]] {
+    let form = Form::of_name(name);
+    if form != Form::Cassette && is_gzip_name(name) {
+        return &[b"\x1F\x8B"];
+    }
+    match form {
+        Form::Json => &[b"{\n  \"format\": \"metroon-cassette\""],
+        Form::MessagePack => &[b"\x94\xB0metroon-cassette"],
+        Form::Text => &[b"metroon-cassette text "],
+        Form::Har => &[b"{\n  \"log\": {\n    \"version\": "],
+        Form::VcrJson => &[b"{\n  \"interactions\": ["],
+        // The ending does not say which of the two it is.
+        Form::Vcr | Form::VcrRuby => &[b"interactions:", b"http_interactions:"],
+        _ => &[],
+    }
 }
 
 /// Whether a file begins so, as far as it goes, or has nothing in it but zeros: what a loss of power leaves.
@@ -217,12 +265,9 @@ fn is_blank(path: &Path) -> bool {
 
 fn of_recording(path: &Path, options: ReadOptions) -> Verdict {
     let (cassette, _) = with_recording(path);
-    if lock(path).is_none() {
-        return Verdict::Keep("it is being recorded".to_owned());
-    }
     let name = cassette.display();
     let is_sealed_too = cassette.is_file();
-    match Cassette::open_with(if is_sealed_too { &cassette } else { path }, options) {
+    let verdict = match Cassette::open_with(if is_sealed_too { &cassette } else { path }, options) {
         Ok(opened) if is_sealed_too && opened.is_sealed() => Verdict::Remove(format!("all of it is on {name}")),
         Ok(opened) if opened.summary().unsealed == 0 => Verdict::Remove("it holds no exchange".to_owned()),
         Ok(opened) => Verdict::Keep(format!(
@@ -230,11 +275,32 @@ fn of_recording(path: &Path, options: ReadOptions) -> Verdict {
             counted(opened.summary().unsealed as u64, "exchange")
         )),
         Err(_) if is_blank(path) => Verdict::Remove("it holds no exchange".to_owned()),
-        Err(error) => Verdict::Keep(format!(
-            "it cannot be compared with its cassette: {error}; `metroon journal salvage {} --to NEW.recording` saves what \
-             can be read of it",
-            path.display()
+        Err(error) => Verdict::Keep(format!("it cannot be compared with its cassette: {error}; {}", salvage(path))),
+    };
+    match verdict {
+        Verdict::Remove(_) if !is_read_to_its_end(path) => Verdict::Keep(format!(
+            "it has bytes that are not whole frames, and frames may follow them; {}",
+            salvage(path)
         )),
+        verdict => verdict,
+    }
+}
+
+fn salvage(recording: &Path) -> String {
+    format!(
+        "`metroon journal salvage {} --to NEW.recording` saves what can be read of it",
+        escaped(recording.display().to_string().as_bytes())
+    )
+}
+
+/// Whether nothing but zeros follows the frames of a recording. Where a frame is torn, its reader ends, whatever comes after it.
+fn is_read_to_its_end(recording: &Path) -> bool {
+    let report = SingleFile::open(recording).ok().and_then(|disk| journal::verify(Arc::new(disk)).ok());
+    match report {
+        Some(report) => {
+            report.is_sound() && !report.warnings.iter().any(|warning| matches!(warning, Warning::TornTail { .. }))
+        }
+        None => is_blank(recording),
     }
 }
 
@@ -255,10 +321,16 @@ fn of_stand_in(path: &Path, cassette: &Cassette, of: &Path) -> Verdict {
     ))
 }
 
-/// Whether the last request began longer ago; `None` if that is not known.
+/// Whether the last request began longer ago; `None` if that is not known, since an exchange cannot be read or does not say when it began.
 fn is_older(cassette: &Cassette, age: Duration) -> Option<bool> {
-    let started = (0..cassette.len()).filter_map(|at| Some(cassette.outline(at).ok()?.exchange.started_ns));
-    let last_ns = started.max().filter(|&last_ns| last_ns != 0)?;
+    let mut last_ns = None;
+    for at in 0..cassette.len() {
+        let started_ns = cassette.outline(at).ok()?.exchange.started_ns;
+        if started_ns == 0 {
+            return None;
+        }
+        last_ns = last_ns.max(Some(started_ns));
+    }
     let now_ns = jiff::Timestamp::now().as_nanosecond();
-    Some(now_ns - i128::from(last_ns) > i128::try_from(age.as_nanos()).unwrap_or(i128::MAX))
+    Some(now_ns - i128::from(last_ns?) > i128::try_from(age.as_nanos()).unwrap_or(i128::MAX))
 }

@@ -76,7 +76,12 @@ fn littered(test: &str) -> Folder {
     fs::write(path(".a.cassette.sealing"), &sealed[..100]).expect("it can be written");
     fs::write(path(".b.cassette.sealing"), "").expect("it can be written");
     fs::write(path(".c.cassette.sealing"), "what somebody else calls so").expect("it can be written");
-    fs::write(path(".a.json.writing"), "{\"exch").expect("it can be written");
+    fs::write(path(".a.json.writing"), "{\n  \"format\": \"metr").expect("it can be written");
+    fs::write(path(".b.txt.writing"), "").expect("it can be written");
+    fs::write(path(".c.json.gz.writing"), b"\x1F\x8B\x08\0").expect("it can be written");
+    fs::write(path(".package.json.writing"), "{\n  \"name\": \"frogs\"").expect("it can be written");
+    fs::write(path(".notes.txt.writing"), "Dear diary").expect("it can be written");
+    fs::write(path(".diary.json.gz.writing"), "Dear diary").expect("it can be written");
     fs::write(path(".diary.writing"), "Dear diary").expect("it can be written");
     fs::write(path(".d.cassette.recording.unfinished"), "METROONJ").expect("it can be written");
     fs::write(path("blank.cassette.recording"), [0; 5000]).expect("it can be written");
@@ -99,10 +104,12 @@ fn littered(test: &str) -> Folder {
     folder
 }
 
-const LEFT_OVER: [&str; 7] = [
+const LEFT_OVER: [&str; 9] = [
     ".a.cassette.sealing",
     ".a.json.writing",
     ".b.cassette.sealing",
+    ".b.txt.writing",
+    ".c.json.gz.writing",
     ".d.cassette.recording.unfinished",
     "a.json.cassette",
     "blank.cassette.recording",
@@ -126,7 +133,7 @@ fn what_is_left_over_is_named_and_removed_when_that_is_asked_for() {
     };
     assert_eq!(listed("would remove "), LEFT_OVER);
     assert_eq!(listed("keeps "), ["cut.cassette.recording", "empty.cassette", "f.txt.cassette"], "{}", ended.out);
-    assert!(ended.err.starts_with("--yes removes 7 files of "), "{}", ended.err);
+    assert!(ended.err.starts_with("--yes removes 9 files of "), "{}", ended.err);
     assert!(
         ended
             .out
@@ -167,6 +174,49 @@ fn what_is_being_recorded_stays() {
     assert_eq!(names(folder.path()), ["a.cassette"]);
 }
 
+/// Where the frames of a recording begin.
+const FRAMES_AT: usize = journal::FRAMES_AT as usize;
+
+/// The reader of a recording that was never synced ends where a frame is torn, and whole frames may follow.
+#[test]
+fn a_recording_whose_first_frame_is_torn_stays() {
+    let folder = Folder::new("cassette-clean-torn");
+    let path = folder.path().join("a.cassette.recording");
+    let recorder =
+        Recorder::open(folder.path().join("live.cassette"), RecorderOptions::default()).expect("it is opened");
+    for number in 0..3 {
+        recorder.record(exchange(number)).expect("it is recorded");
+    }
+    recorder.sync(journal::Durability::Os).expect("it is written");
+    let whole = fs::read(folder.path().join("live.cassette.recording")).expect("it is there");
+    recorder.finish().expect("it is sealed");
+    let mut torn = whole.clone();
+    let frame = FRAMES_AT + torn[FRAMES_AT..].iter().position(|&byte| byte != 0).expect("there are frames");
+    torn[frame + 40] ^= 0x55;
+    fs::write(&path, &torn).expect("it can be written");
+    let clean = ["cassette", "clean", ".", "--settled", "0s", "--yes"];
+    let stays = |ended: &crate::harness::Ended| {
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert!(ended.out.starts_with("keeps a.cassette.recording "), "{}", ended.out);
+        assert!(
+            ended.out.contains("`metroon journal salvage ./a.cassette.recording --to NEW.recording`"),
+            "{}",
+            ended.out
+        );
+        assert!(path.exists());
+    };
+    stays(&folder.run(&clean));
+    // Neither does a cassette of the name say what the frames are.
+    fs::copy(folder.path().join("live.cassette"), folder.path().join("a.cassette")).expect("it can be copied");
+    stays(&folder.run(&clean));
+    // Without the frames there is nothing to keep.
+    fs::remove_file(folder.path().join("a.cassette")).expect("it is there");
+    torn[FRAMES_AT..].fill(0);
+    fs::write(&path, &torn).expect("it can be written");
+    let ended = folder.run(&clean);
+    assert!(ended.out.contains("removed a.cassette.recording ") && !path.exists(), "{}{}", ended.out, ended.err);
+}
+
 #[test]
 fn old_large_and_empty_cassettes_go_when_they_are_named() {
     let folder = Folder::new("cassette-clean-old");
@@ -179,6 +229,9 @@ fn old_large_and_empty_cassettes_go_when_they_are_named() {
         "untimed.json",
         &Content { exchanges: vec![cassette::Exchange { started_ns: 0, ..exchange(0) }], ..Content::default() },
     );
+    // One that says for some of its exchanges when they began is not known to be old.
+    let untimed = cassette::Exchange { started_ns: 0, ..exchange(1) };
+    write(&folder, "half.json", &Content { exchanges: vec![exchange(0), untimed], ..Content::default() });
     write(&folder, "empty.txt", &Content::default());
     record(&folder, "cut.cassette");
     let clean = |words: &[&str]| {
@@ -192,5 +245,8 @@ fn old_large_and_empty_cassettes_go_when_they_are_named() {
     assert_eq!(clean(&["--empty"]), ["empty.txt"]);
     assert_eq!(clean(&["--older-than", "30d"]), ["old.json.gz"]);
     assert_eq!(clean(&["--older-than", "100000d"]), [""; 0]);
-    assert_eq!(clean(&["--larger-than", "1", "--empty"]), ["empty.txt", "new.cassette", "old.json.gz", "untimed.json"]);
+    assert_eq!(
+        clean(&["--larger-than", "1", "--empty"]),
+        ["empty.txt", "half.json", "new.cassette", "old.json.gz", "untimed.json"]
+    );
 }
