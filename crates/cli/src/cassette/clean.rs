@@ -295,13 +295,13 @@ fn salvage(recording: &Path) -> String {
 
 /// Whether nothing but zeros follows the frames of a recording. Where a frame is torn, its reader ends, whatever comes after it.
 fn is_read_to_its_end(recording: &Path) -> bool {
-    let report = SingleFile::open(recording).ok().and_then(|disk| journal::verify(Arc::new(disk)).ok());
-    match report {
-        Some(report) => {
-            report.is_sound() && !report.warnings.iter().any(|warning| matches!(warning, Warning::TornTail { .. }))
-        }
-        None => is_blank(recording),
+    if is_blank(recording) {
+        return true;
     }
+    let report = SingleFile::open(recording).ok().and_then(|disk| journal::verify(Arc::new(disk)).ok());
+    report.is_some_and(|report| {
+        report.is_sound() && !report.warnings.iter().any(|warning| matches!(warning, Warning::TornTail { .. }))
+    })
 }
 
 /// The file of another form that a cassette stands for while it is recorded, if it is there.
