@@ -1,6 +1,6 @@
 //! The stores that a program has open, on the disk: the keyspace `main` of each.
 
-use metta::{STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRequest, WorldError};
+use metta::{STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRangeSize, StoreRequest, WorldError};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Bound;
@@ -56,8 +56,9 @@ impl SystemStores {
             }
             StoreRequest::Snapshot { store } => {
                 let open = self.at(*store)?;
+                self.check_room(&open.path)?;
                 let (path, keyspace, kind) = (open.path.clone(), open.keyspace, Kind::Fixed(open.snapshot()));
-                self.keep(Opened { path, kind, keyspace })
+                Ok(self.keep(Opened { path, kind, keyspace }))
             }
             StoreRequest::Close { store } => self.close(*store),
             _ => Err(failed("a store", &"this version of the engine does not know what is asked of it")),
@@ -68,17 +69,20 @@ impl SystemStores {
         self.open.get(&store).ok_or_else(|| WorldError::store_not_open(store))
     }
 
-    fn keep(&mut self, opened: Opened) -> Result<StoreAnswer, WorldError> {
-        if self.open.len() >= STORES_OPEN_MAX {
-            return Err(WorldError::too_many_stores(&opened.path));
-        }
+    /// That one more may be open. It is asked first: what is refused has made no folder.
+    fn check_room(&self, path: &str) -> Result<(), WorldError> {
+        if self.open.len() >= STORES_OPEN_MAX { Err(WorldError::too_many_stores(path)) } else { Ok(()) }
+    }
+
+    fn keep(&mut self, opened: Opened) -> StoreAnswer {
         self.opened += 1;
         let id = StoreId(self.opened);
         self.open.insert(id, opened);
-        Ok(StoreAnswer::Opened(id))
+        StoreAnswer::Opened(id)
     }
 
     fn open_store(&mut self, path: &str, for_writing: bool) -> Result<StoreAnswer, WorldError> {
+        self.check_room(path)?;
         let not_opened = |error: OpenError| failed(path, &error);
         let (kind, keyspace) = if for_writing {
             let store = match Store::open(path, Options::default()) {
@@ -94,7 +98,7 @@ impl SystemStores {
             let missing = || failed(path, &"it has no keyspace main with keys of any bytes");
             (Kind::Fixed(snapshot), keyspace.ok_or_else(missing)?)
         };
-        self.keep(Opened { path: path.to_owned(), kind, keyspace })
+        Ok(self.keep(Opened { path: path.to_owned(), kind, keyspace }))
     }
 
     fn get(&self, store: StoreId, key: &[u8]) -> Result<StoreAnswer, WorldError> {
@@ -135,12 +139,11 @@ impl SystemStores {
         let bounds = (first.map_or(Bound::Unbounded, Bound::Included), end.map_or(Bound::Unbounded, Bound::Excluded));
         let not_read = |error: ReadError| open.failed(&error);
         let mut range = open.snapshot().range::<&[u8]>(open.keyspace, bounds).map_err(not_read)?;
-        let (mut entries, mut bytes) = (Vec::new(), 0);
+        let (mut entries, mut size) = (Vec::new(), StoreRangeSize::default());
         while (entries.len() as u64) < most {
             let entry = if is_backward { range.next_back() } else { range.next() };
             let Some((key, value)) = entry.map_err(not_read)? else { break };
-            bytes += key.len() + value.len();
-            if bytes > STORE_RANGE_BYTES_MAX {
+            if !size.takes(key, value) {
                 return Err(WorldError::range_too_long(store));
             }
             entries.push((key.to_vec(), value.to_vec()));

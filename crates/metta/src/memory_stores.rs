@@ -1,6 +1,6 @@
 //! Stores in memory, as a [`MemoryWorld`](crate::MemoryWorld) has them.
 
-use crate::stores::{STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRequest};
+use crate::stores::{STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRangeSize, StoreRequest};
 use crate::world::WorldError;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -25,6 +25,9 @@ impl MemoryStores {
     /// Does what is asked.
     pub(crate) fn ask(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
         match request {
+            StoreRequest::Open { path, .. } if self.open.len() >= STORES_OPEN_MAX => {
+                Err(WorldError::too_many_stores(path))
+            }
             StoreRequest::Open { path, for_writing: true } => {
                 if self.open.values().any(|open| matches!(open, Open::Writing(other) if other == path)) {
                     let reason = "it is open for writing already".to_owned();
@@ -54,8 +57,8 @@ impl MemoryStores {
                     true => found.rev().take(most).map(owned).collect(),
                     false => found.take(most).map(owned).collect(),
                 };
-                let bytes: usize = taken.iter().map(|(key, value)| key.len() + value.len()).sum();
-                if bytes > STORE_RANGE_BYTES_MAX {
+                let mut size = StoreRangeSize::default();
+                if !taken.iter().all(|(key, value)| size.takes(key, value)) {
                     return Err(WorldError::range_too_long(*store));
                 }
                 Ok(StoreAnswer::Entries(taken))

@@ -7,8 +7,23 @@ use serde::{Deserialize, Serialize};
 /// How many stores and snapshots a program may have open.
 pub const STORES_OPEN_MAX: usize = 256;
 
-/// How many bytes of keys and values one range may give.
+/// How many bytes of keys and values one range may give; each entry counts [`STORE_ENTRY_BYTES`] besides.
 pub const STORE_RANGE_BYTES_MAX: usize = 1 << 28;
+
+/// What an entry takes in memory besides the bytes of its key and its value, so that many small ones are not free.
+pub const STORE_ENTRY_BYTES: usize = 64;
+
+/// How large a range has become.
+#[derive(Debug, Default)]
+pub struct StoreRangeSize(usize);
+
+impl StoreRangeSize {
+    /// Counts an entry. Whether the range may still have it.
+    pub fn takes(&mut self, key: &[u8], value: &[u8]) -> bool {
+        self.0 = self.0.saturating_add(key.len() + value.len() + STORE_ENTRY_BYTES);
+        self.0 <= STORE_RANGE_BYTES_MAX
+    }
+}
 
 /// A store or a snapshot that a program has opened. Ids are given in the order of opening, from 1 on, and never twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,5 +124,20 @@ impl StoreAnswer {
             Self::Entries(entries) => entries.iter().flat_map(|(key, value)| [key.as_slice(), value]).collect(),
             _ => Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_small_entries_has_an_end() {
+        let mut size = StoreRangeSize::default();
+        let most = STORE_RANGE_BYTES_MAX / STORE_ENTRY_BYTES;
+        assert!((0..most).all(|_| size.takes(b"", b"")));
+        assert!(!size.takes(b"", b""));
+        let mut size = StoreRangeSize::default();
+        assert!(!size.takes(b"k", &vec![0; STORE_RANGE_BYTES_MAX - STORE_ENTRY_BYTES]));
     }
 }

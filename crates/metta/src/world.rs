@@ -5,7 +5,7 @@
 //! [`WorldError`]. A world that records writes them down; one that replays reads them back.
 
 use crate::host_call::{HostCall, RecordedAnswer};
-use crate::stores::{STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreId, StoreRequest};
+use crate::stores::{STORE_ENTRY_BYTES, STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreId, StoreRequest};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -313,7 +313,8 @@ impl WorldError {
     /// Of a range that is too long for one answer.
     pub fn range_too_long(store: StoreId) -> Self {
         let reason = format!(
-            "the range has more than {STORE_RANGE_BYTES_MAX} bytes of keys and values; read it in parts, with (most N) and (from KEY)"
+            "the range has more than {STORE_RANGE_BYTES_MAX} bytes of keys and values, and {STORE_ENTRY_BYTES} for each entry; \
+             read it in parts, with (most N) and (from KEY)"
         );
         Self::StoreFailed { store: format!("store {}", store.0), reason }
     }

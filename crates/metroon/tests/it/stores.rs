@@ -237,3 +237,18 @@ fn a_transaction_refuses_to_change_a_store_and_a_view_to_ask_one() {
     assert!(answers[2].starts_with("(Error") && answers[2].contains("transaction"), "{answers:?}");
     assert_eq!(answers[3], "()");
 }
+
+#[test]
+fn a_store_too_many_is_refused_before_its_folder_is_made() {
+    let folder = Folder::new("open-max");
+    let mut world = SystemWorld::default();
+    let Ok(StoreAnswer::Opened(store)) = world.ask_store(&opening(&folder.path("one"), true)) else {
+        panic!("it is made");
+    };
+    for _ in 1..256 {
+        assert!(world.ask_store(&StoreRequest::Snapshot { store }).is_ok());
+    }
+    let refused = world.ask_store(&opening(&folder.path("two"), true));
+    assert!(format!("{refused:?}").contains("close one with store-close!"), "{refused:?}");
+    assert!(!std::path::Path::new(&folder.path("two")).exists());
+}
