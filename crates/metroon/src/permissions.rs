@@ -7,8 +7,10 @@
 //!    folders and below. `file-open!` may not.
 //! 4. Places are compared after every symbolic link and every `..` has been followed; a file that is to be made lies where its
 //!    folder does. What is opened then is the place that was compared, and no link on the way to it is followed. So neither a
-//!    link in a permitted folder nor a path through `..` leads out of it, and no program that exchanges links meanwhile can lead it out.
-//!    A store is a folder of many files: its place is compared before it is opened and after, and what it consists of is opened by that place.
+//!    link in a permitted folder nor a path through `..` leads out of it, and no program that exchanges links meanwhile can lead a file out.
+//!    That does not hold for stores. A store is a folder of many files, which are opened by its place: the place of the folder is compared before
+//!    it is opened and after, so a link that another program exchanges in between and puts back is not noticed, and links inside the
+//!    folder are followed. Nobody else should be able to write where stores lie.
 //! 5. A refusal is [`WorldError::NotPermitted`], which says what would permit it. Whether there is such a file is not said.
 //!
 //! A recorded run writes refusals to its tape like any other answer, so its replay refuses the same.
