@@ -10,8 +10,9 @@
  *
  * What is found out and refused: NULL, handles of what was closed, of another heap or of another thread, an operation too
  * many, a size or a position out of range, a reference of the wrong kind, a mark that is too old or was changed, a limit that
- * is reached. What is not: a pointer that points nowhere; lengths that are not true; a builder or a view that is used on another
- * thread than the heap's; a view of a tether that has ended; a builder that the caller has changed.
+ * is reached. What is not: a pointer that points nowhere; NULL for a builder, an opener or a view, or for where an inline
+ * function of a view writes to; lengths that are not true; a builder or a view that is used on another thread than the heap's; a
+ * view of a tether that has ended; a builder that the caller has changed.
  *
  * A reference that outlived what it refers to, or was made up, refers to some cell of its heap. What does not lie there as a
  * whole is MNR_BROKEN. Otherwise the call works on whatever lies there now, and what it reads or changes may be part of something
@@ -689,7 +690,7 @@ static inline mnr_status mnr_lend(mnr_builder *builder)
 static inline mnr_status mnr_build(mnr_builder *builder, const mnr_ref *children, size_t length, mnr_ref *made)
 {
     uint64_t cells = (uint64_t)length / 2u + 1u;
-    if (length < 64u && mnr_has_room(builder, cells, 0u, 0u)) {
+    if (length < 64u && (children != NULL || length == 0u) && made != NULL && mnr_has_room(builder, cells, 0u, 0u)) {
         struct mnr_lane *lane = builder->lane;
         uint64_t at = lane->rooms[0].cursor;
         uint32_t *words = lane->words + at * 2u;
@@ -710,7 +711,7 @@ static inline mnr_status mnr_build(mnr_builder *builder, const mnr_ref *children
 static inline mnr_status mnr_build_pair(mnr_builder *builder, mnr_ref first, mnr_ref second, mnr_ref *made)
 {
     mnr_ref children[2];
-    if (mnr_has_room(builder, 2u, 0u, 0u)) {
+    if (made != NULL && mnr_has_room(builder, 2u, 0u, 0u)) {
         struct mnr_lane *lane = builder->lane;
         uint64_t at = lane->rooms[0].cursor;
         uint32_t *words = lane->words + at * 2u;
@@ -732,6 +733,9 @@ static inline mnr_status mnr_build_list(mnr_builder *builder, const mnr_ref *ele
                                         mnr_ref *made)
 {
     mnr_ref list = tail;
+    if (made == NULL || (elements == NULL && length > 0u)) {
+        return mnr_build_slowly(builder, elements, length, made);
+    }
     while (length > 0u) {
         mnr_status status = mnr_build_pair(builder, elements[--length], list, &list);
         if (status != MNR_OK) {
@@ -746,7 +750,7 @@ static inline mnr_status mnr_build_list(mnr_builder *builder, const mnr_ref *ele
 static inline mnr_status mnr_build_number(mnr_builder *builder, uint32_t kind, uint64_t bits, mnr_ref *made)
 {
     mnr_status status;
-    if (kind < 2u && mnr_has_room(builder, 0u, 0u, 1u)) {
+    if (kind < 2u && made != NULL && mnr_has_room(builder, 0u, 0u, 1u)) {
         struct mnr_lane *lane = builder->lane;
         uint64_t at = lane->rooms[2].cursor;
         uint32_t *words = lane->words + at * 2u;
@@ -764,7 +768,7 @@ static inline mnr_status mnr_build_number(mnr_builder *builder, uint32_t kind, u
 static inline mnr_status mnr_build_variable(mnr_builder *builder, uint32_t label, mnr_ref *made)
 {
     mnr_status status;
-    if (mnr_has_room(builder, 0u, 1u, 0u)) {
+    if (made != NULL && mnr_has_room(builder, 0u, 1u, 0u)) {
         struct mnr_lane *lane = builder->lane;
         uint64_t at = lane->rooms[1].cursor;
         uint32_t *words = lane->words + at * 2u;
@@ -804,7 +808,7 @@ static inline mnr_status mnr_build_string(mnr_builder *builder, const char *text
 {
     uint64_t cells = length > 8u ? ((uint64_t)length + 7u) / 8u : 1u;
     mnr_status status;
-    if (length <= 512u && (text != NULL || length == 0u) && mnr_has_room(builder, 2u, 0u, cells)) {
+    if (length <= 512u && (text != NULL || length == 0u) && made != NULL && mnr_has_room(builder, 2u, 0u, cells)) {
         size_t at;
         unsigned char all = 0;
         for (at = 0; at < length; at++) {
@@ -824,7 +828,7 @@ static inline mnr_status mnr_build_buffer(mnr_builder *builder, const void *byte
 {
     uint64_t cells = length > 8u ? ((uint64_t)length + 7u) / 8u : 1u;
     mnr_status status;
-    if (length <= 512u && mnr_has_room(builder, 2u, 0u, cells)) {
+    if (length <= 512u && made != NULL && mnr_has_room(builder, 2u, 0u, cells)) {
         *made = mnr_build_run(builder->lane, 0u, bytes, length, cells);
         return MNR_OK;
     }
@@ -837,7 +841,7 @@ static inline mnr_status mnr_build_array(mnr_builder *builder, const mnr_ref *el
 {
     uint64_t cells = (uint64_t)length / 2u + 1u;
     mnr_status status;
-    if (length < 64u && mnr_has_room(builder, 2u + cells, 0u, 0u)) {
+    if (length < 64u && (elements != NULL || length == 0u) && made != NULL && mnr_has_room(builder, 2u + cells, 0u, 0u)) {
         struct mnr_lane *lane = builder->lane;
         uint64_t at = lane->rooms[0].cursor;
         uint32_t *words = lane->words + at * 2u;

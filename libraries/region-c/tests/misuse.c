@@ -204,6 +204,20 @@ static void builders(void)
         OK(mnr_region_check(other, made));
         GIVES(MNR_OK, mnr_view_length(view, made) == (size_t)turn % 70 ? MNR_OK : MNR_BROKEN);
     }
+    /* NULL is refused where there is room, too. */
+    GIVES(MNR_NULL, mnr_build(&builder, NULL, 1, &made));
+    GIVES(MNR_NULL, mnr_build(&builder, children, 1, NULL));
+    GIVES(MNR_NULL, mnr_build_pair(&builder, one, one, NULL));
+    GIVES(MNR_NULL, mnr_build_list(&builder, NULL, 1, one, &made));
+    GIVES(MNR_NULL, mnr_build_list(&builder, NULL, 0, one, NULL));
+    GIVES(MNR_NULL, mnr_build_number(&builder, 0, 1, NULL));
+    GIVES(MNR_NULL, mnr_build_variable(&builder, 1, NULL));
+    GIVES(MNR_NULL, mnr_build_string(&builder, NULL, 1, &made));
+    GIVES(MNR_NULL, mnr_build_string(&builder, "a", 1, NULL));
+    GIVES(MNR_NULL, mnr_build_buffer(&builder, "a", 1, NULL));
+    GIVES(MNR_NULL, mnr_build_array(&builder, NULL, 1, &made));
+    GIVES(MNR_NULL, mnr_build_array(&builder, children, 1, NULL));
+    OK(mnr_build(&builder, NULL, 0, &made));
     /* What was made inline is there for calls, and given back by a rewind. */
     OK(mnr_build_pair(&builder, one, one, &made));
     OK(mnr_mark_take(region, &mark));
