@@ -64,6 +64,7 @@ impl State {
         options: Options,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let mut state = self.fork(epoch)?;
+        state.times = options.clock.as_ref().map(|_| Default::default());
         state.options = options;
         state.log = crate::log::Log::new(disk, &state.options, epoch);
         state.log.begin()?;

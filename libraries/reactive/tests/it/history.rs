@@ -79,6 +79,20 @@ fn time_travel_base_is_checkpoint() {
 }
 
 #[test]
+fn a_fork_times_its_commits_by_the_clock_that_it_is_given() {
+    let (mut state, _) = logged();
+    let source = create(&mut state, b"kept");
+    let time = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let options = Options::default().clock(Arc::new(move || time.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
+    let mut fork = state.fork_to(1, Arc::new(MemoryDisk::new()), options).unwrap();
+    write(&mut fork, source, b"fork");
+    assert_eq!(fork.statistics().latency.commits, 1);
+    let mut again = fork.fork_to(2, Arc::new(MemoryDisk::new()), Options::default()).unwrap();
+    write(&mut again, source, b"more");
+    assert_eq!(again.statistics().latency.commits, 0, "it has no clock");
+}
+
+#[test]
 fn a_fork_whose_first_checkpoint_is_gone_says_so() {
     let (mut state, _) = logged();
     let source = create(&mut state, b"kept");
