@@ -121,6 +121,12 @@ impl Subscription {
         let waited = self.queue.came.wait_timeout_while(notices, time, |notices| notices.is_empty());
         waited.unwrap_or_else(PoisonError::into_inner).0.pop_front()
     }
+
+    /// Whether no notice will come any more, since the state is gone or was reset. Those that were not taken yet stay.
+    pub fn is_over(&self) -> bool {
+        // The state has the only weak reference, and gives it up with the state.
+        Arc::weak_count(&self.queue) == 0
+    }
 }
 
 /// The subscribers of a state.

@@ -95,3 +95,13 @@ fn a_subscriber_on_another_thread_waits_for_a_commit() {
     let page = create(&mut state, &[1]);
     assert_eq!(thread.join().unwrap(), Some(notice(0, 1, 1, &[(page, Change::Created)])));
 }
+
+#[test]
+fn a_subscription_is_over_when_its_state_is_gone_and_keeps_what_it_was_told() {
+    let mut state = state();
+    let subscription = state.subscribe(Filter::All, 4);
+    create(&mut state, b"0000");
+    assert!(!subscription.is_over());
+    drop(state);
+    assert!(subscription.is_over() && subscription.try_next().is_some() && subscription.try_next().is_none());
+}
