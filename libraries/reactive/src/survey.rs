@@ -1,7 +1,8 @@
 //! What the log of a state says, to whoever has none of the functions that derive its pages.
 //!
 //! Nothing is derived, and nothing is locked: another process may write meanwhile. Cost: that of reading the log, and some 50 bytes of memory
-//! for each page.
+//! for each page. For a fork also that of loading the checkpoint that it begins with, with all its pages in memory, once more for each
+//! function that derives some of them.
 
 use crate::checkpoint::{self, LoadError};
 use crate::error::OpenError;
@@ -110,7 +111,11 @@ impl Survey {
             if !is_checkpoint && !name.ends_with(".segment") {
                 continue;
             }
-            let length = disk.open(&name, Access::Read).and_then(|file| file.length()).map_err(refused)?;
+            let length = match disk.open(&name, Access::Read).and_then(|file| file.length()) {
+                // Whoever writes there has taken it away since the names were listed.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                length => length.map_err(refused)?,
+            };
             *if is_checkpoint { &mut self.checkpoint_bytes } else { &mut self.log_bytes } += length;
         }
         Ok(())
