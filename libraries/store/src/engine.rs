@@ -126,7 +126,7 @@ impl Engine {
         remove_left_over(&disk, &manifest)?;
         let options = options.identity(manifest.identity);
         let (flushed, log_number) = (manifest.flushed, manifest.log);
-        let tally = Arc::new(Tally::read(&*disk)?);
+        let tally = Arc::new(Tally::read(&*disk));
         let keyspaces = Arc::new(named(&manifest));
         let view = View { keyspaces, active: Arc::default(), sealed: Vec::new(), levels: Arc::new(levels) };
         let mut engine = Self {

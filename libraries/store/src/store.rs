@@ -304,7 +304,7 @@ fn read_only(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<Snapshot, Open
         memtable.apply(sequence, batch, &none);
         Ok(())
     })?;
-    let (keyspaces, tally) = (Arc::new(named(manifest)), Arc::new(Tally::read(&**disk)?));
+    let (keyspaces, tally) = (Arc::new(named(manifest)), Arc::new(Tally::read(&**disk)));
     let view = View { keyspaces, active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
     let inner = Inner { identity: manifest.identity, memory, tally, view: Arc::new(view), sequence, _registered: None };
     Ok(Snapshot { inner: Arc::new(inner) })

@@ -4,9 +4,8 @@
 //! 2. Each thread adds to a slot that no other thread writes to, so that counting needs no locked instruction; threads that got no slot of
 //!    their own share the last one. The sum of all slots is exact when no lookup is under way.
 //! 3. A store that ends writes the sum to the file `COUNTERS`, if there was a lookup, without waiting for the disk: a crash loses the counts
-//!    since the store was opened, and nothing else. It is no part of the data, and a damaged one counts as lost.
+//!    since the store was opened, and nothing else. It is no part of the data, and one that is damaged or cannot be read counts as lost.
 
-use crate::error::Failure;
 use crate::fields::{take_u32, take_u64};
 use crate::steps::Steps;
 use crc32c::crc32c;
@@ -86,18 +85,17 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Begins with what was counted before.
-    pub(crate) fn read(disk: &dyn Disk) -> Result<Self, Failure> {
+    /// Begins with what was counted before. A file that cannot be read counts as lost: counts are worth no failure.
+    pub(crate) fn read(disk: &dyn Disk) -> Self {
         let before = match disk.open(NAME, Access::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => Some(Lookups::default()),
-            file => {
-                let file = file.map_err(Failure::of("open", NAME))?;
+            file => file.ok().and_then(|file| {
                 let mut bytes = [0; ENCODED_BYTES + 1];
-                let count = file.read_full(0, &mut bytes).map_err(Failure::of("read", NAME))?;
+                let count = file.read_full(0, &mut bytes).ok()?;
                 decode(&bytes[..count])
-            }
+            }),
         };
-        Ok(Self { before, slots: (0..=SLOTS).map(|_| Slot::default()).collect() })
+        Self { before, slots: (0..=SLOTS).map(|_| Slot::default()).collect() }
     }
 
     /// Counts a lookup that has ended.

@@ -99,3 +99,16 @@ fn a_store_can_be_read_while_it_is_written() {
         }
     });
 }
+
+#[test]
+fn counts_that_cannot_be_read_cost_no_opening() {
+    let folder = Folder::new();
+    let store = Store::create(folder.path(), small()).unwrap();
+    let keyspace = words(&store);
+    store.commit(&put(keyspace, "a", "1"), Durability::Os).unwrap();
+    store.close().unwrap();
+    std::fs::create_dir(folder.path().join("COUNTERS")).unwrap();
+    assert_eq!(Store::open_read_only(folder.path()).unwrap().stats().unwrap().lookups, None);
+    let store = Store::open(folder.path(), small()).unwrap();
+    assert_eq!(store.get(words(&store), "a").unwrap().as_deref(), Some(&b"1"[..]));
+}
