@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import struct
@@ -12,6 +13,8 @@ from . import _engine
 from ._errors import StoreError
 
 Path = Union[str, "os.PathLike[str]"]
+# A keyspace, a key, and its value unless the key goes.
+_Change = Tuple[int, bytes, Optional[bytes]]
 K = TypeVar("K")
 V = TypeVar("V")
 OtherK = TypeVar("OtherK")
@@ -100,7 +103,7 @@ _KEYS: Dict[Any, _Form] = {
 _VALUES: Dict[Any, _Form] = {
     bytes: _bytes_form("values"),
     str: _text_form("values"),
-    # As decimal text, so that `metroon store get` shows it, however long it is.
+    # As decimal text, so that `metroon store get` shows it. Python refuses texts of more digits than sys.set_int_max_str_digits permits.
     int: _Form(None, lambda value: b"%d" % _checked(value, int, "values"), int),
     float: _Form(None, _float_value, float),
     object: _ATOMS,
@@ -296,28 +299,50 @@ def _known(seen: _engine.StoreSnapshot, name: str, codec: _Codec) -> int:
     raise StoreError(f"the store has no keyspace {name}", help="a store that is opened for writing makes it")
 
 
+class _Changes:
+    """What a batch and those of other keyspaces collect for one store, until the block ends."""
+
+    def __init__(self, raw: _engine.Store) -> None:
+        self.raw = raw
+        self._collected: Optional[List[_Change]] = []
+
+    def open(self) -> List[_Change]:
+        if self._collected is None:
+            raise StoreError("the block of the batch has ended", help="begin another one: with store.batch() as batch")
+        return self._collected
+
+    def add(self, space: int, key: bytes, value: Optional[bytes]) -> None:
+        self.open().append((space, key, value))
+
+    def end(self) -> List[_Change]:
+        collected, self._collected = self.open(), None
+        return collected
+
+
 class Batch(Generic[K, V]):
     """Changes that a store takes together, all or none, when the block ends without an exception."""
 
-    def __init__(self, space: int, codec: _Codec, changes: List[Tuple[int, bytes, Optional[bytes]]]) -> None:
+    def __init__(self, space: int, codec: _Codec, changes: _Changes) -> None:
         self._space = space
         self._codec = codec
         self._changes = changes
 
     def __setitem__(self, key: K, value: V) -> None:
-        self._changes.append((self._space, self._codec.keys.encode(key), self._codec.values.encode(value)))
+        self._changes.add(self._space, self._codec.keys.encode(key), self._codec.values.encode(value))
 
     def __delitem__(self, key: K) -> None:
         """The key goes; whether it is there does not matter."""
-        self._changes.append((self._space, self._codec.keys.encode(key), None))
+        self._changes.add(self._space, self._codec.keys.encode(key), None)
 
     def of(self, store: Store[OtherK, OtherV]) -> Batch[OtherK, OtherV]:
         """The changes of another keyspace of the same store, in the same batch."""
+        if store._written() is not self._changes.raw:
+            raise ValueError("a batch is of one store: name a keyspace of it, as store.keyspace() gives them")
         return Batch(store._space, store._codec, self._changes)
 
     def __len__(self) -> int:
         """How many changes there are."""
-        return len(self._changes)
+        return len(self._changes.open())
 
 
 class _Block(Generic[K, V]):
@@ -325,14 +350,16 @@ class _Block(Generic[K, V]):
 
     def __init__(self, store: Store[K, V]) -> None:
         self._store = store
-        self._batch: Batch[K, V] = Batch(store._space, store._codec, [])
+        self._changes = _Changes(store._written())
+        self._batch: Batch[K, V] = Batch(store._space, store._codec, self._changes)
 
     def __enter__(self) -> Batch[K, V]:
         return self._batch
 
     def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        collected = self._changes.end()
         if kind is None:
-            self._store._commit(self._batch._changes)
+            self._store._commit(collected)
 
 
 class Store(_Reading[K, V], MutableMapping[K, V]):
@@ -340,7 +367,8 @@ class Store(_Reading[K, V], MutableMapping[K, V]):
 
     `keys` and `values` say of which type they are: `bytes`, `str`, `int`, `float`, or `object` for any value that MeTTa has an atom for,
     tuples among them. Keys that are `int` or `float` have 64 bits and sort as numbers, `str` by code points, and `object` as atoms do: numbers
-    by value, then texts, symbols and tuples, item by item.
+    by value, then texts, symbols and tuples, item by item. Values that are `int` have as many digits as Python turns into text:
+    4300, unless `sys.set_int_max_str_digits` permits more.
 
     One process writes a store; others open it with `read_only=True`, and see what was committed then.
     """
@@ -414,7 +442,7 @@ class Store(_Reading[K, V], MutableMapping[K, V]):
     def _found(self, key: bytes) -> Optional[bytes]:
         return (self._fixed or self._written()).get(self._space, key)
 
-    def _commit(self, changes: List[Tuple[int, bytes, Optional[bytes]]]) -> int:
+    def _commit(self, changes: List[_Change]) -> int:
         return self._written().commit(changes, self._durability)
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -426,10 +454,15 @@ class Store(_Reading[K, V], MutableMapping[K, V]):
             raise KeyError(key)
         self._commit([(self._space, encoded, None)])
 
-    def update(self, *args: Any, **more: Any) -> None:
-        """As that of a dictionary, in one batch: all of it is there afterwards, or nothing."""
+    def update(self, other: Any = (), /, **more: Any) -> None:
+        """As that of a dictionary, in one batch: all of it is there afterwards, or nothing. Of equal keys the last one counts."""
+        if isinstance(other, Mapping):
+            pairs = other.items()
+        else:
+            pairs = ((key, other[key]) for key in other.keys()) if hasattr(other, "keys") else other
         with self.batch() as batch:
-            for key, value in dict(*args, **more).items():
+            # Not through a dictionary, which takes 1, 1.0 and True for one key.
+            for key, value in itertools.chain(pairs, more.items()):
                 batch[key] = value
 
     def clear(self) -> None:
@@ -449,7 +482,10 @@ class Store(_Reading[K, V], MutableMapping[K, V]):
     def keyspace(
         self, name: str, *, keys: Type[OtherK], values: Type[OtherV], lz4: Optional[bool] = None
     ) -> Store[OtherK, OtherV]:
-        """Another keyspace of the same store, with an order of its own; it is made if there is none. Closing one closes all."""
+        """Another keyspace of the same store, with an order of its own; it is made if there is none.
+
+        Closing one closes all, unless the store is open for reading only: then each stays open until it is closed itself.
+        """
         other: Store[Any, Any] = Store.__new__(Store)
         other.__dict__.update(self.__dict__)
         other._codec = _codec(keys, values)

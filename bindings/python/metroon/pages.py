@@ -226,7 +226,7 @@ class Subscription:
         self._held = held
 
     def next(self, timeout: Optional[float] = None) -> Optional[Notice]:
-        """The next notice; `None` if none comes within this number of seconds, or the subscription is closed."""
+        """The next notice; `None` if none comes within this number of seconds, or the subscription or the state is closed."""
         told = self._held.next_within(float("inf") if timeout is None else timeout)
         return None if told is None else Notice.of(told)
 

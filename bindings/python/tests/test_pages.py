@@ -346,6 +346,52 @@ def test_what_a_function_gives_is_looked_at(given, message):
             change.derive(gives, change.create(b"1234"), shape=4)
 
 
+def test_a_transaction_takes_nothing_while_it_is_committed():
+    state = pages.State()
+    column, *_ = sheet(state)
+    raised = []
+
+    @pages.function
+    def writes(page):
+        def write():
+            try:
+                change.write(column, [7])
+            except metroon.PageError as error:
+                raised.append(str(error))
+
+        other = threading.Thread(target=write)
+        other.start()
+        other.join(60)
+        write()
+        return page
+
+    with state.transaction() as change:
+        derived = change.derive(writes, column, shape=24)
+    assert len(raised) >= 2 and all("being committed" in said for said in raised)
+    assert state[column].tolist() == [1, 2, 3] and state.changed(derived) == 2
+    # One that was refused can be mended and committed.
+    with pytest.raises(metroon.PageValueError):
+        with state.transaction() as change:
+            change.write(column, [1], offset=99)
+    assert state.epoch == 2
+
+
+def test_timeouts_and_the_end_of_a_state_end_the_wait_for_notices():
+    state = pages.State()
+    notices = state.subscribe()
+    assert notices.next(-1) is None and notices.next(float("-inf")) is None
+    with pytest.raises(ValueError, match="NaN"):
+        notices.next(float("nan"))
+    sheet(state)
+    told = []
+    reader = threading.Thread(target=lambda: told.extend(notices), daemon=True)
+    reader.start()
+    state.close()
+    reader.join(60)
+    assert not reader.is_alive() and [notice.epoch for notice in told] == [1]
+    assert notices.next() is None
+
+
 def test_a_function_that_asks_the_state_is_refused():
     state = pages.State()
     column, *_ = sheet(state)

@@ -108,6 +108,51 @@ def test_what_is_not_of_the_type_is_refused_and_nothing_is_written(tmp_path):
     assert not (tmp_path / "d").exists()
 
 
+def test_a_batch_is_of_one_store_and_ends_with_its_block(tmp_path):
+    with Store(tmp_path / "s", keys=str, values=int) as store, Store(tmp_path / "t", keys=str, values=int) as other:
+        years = store.keyspace("years", keys=str, values=int)
+        with store.batch() as batch:
+            of_years = batch.of(years)
+            with pytest.raises(ValueError, match="one store"):
+                batch.of(other)
+            of_years["a"] = 1
+        for ended in (batch, of_years):
+            with pytest.raises(StoreError, match="ended"):
+                ended["b"] = 2
+            with pytest.raises(StoreError, match="ended"):
+                del ended["a"]
+            with pytest.raises(StoreError, match="ended"):
+                len(ended)
+        assert dict(years) == {"a": 1} and not store and not other
+
+
+def test_an_update_keeps_keys_apart_that_python_calls_equal(tmp_path):
+    with Store(tmp_path / "s", keys=object, values=str) as store:
+        store.update([(1, "whole"), (1.0, "real"), (True, "true")])
+        assert store[1] == "whole" and store[1.0] == "real" and store[True] == "true" and len(store) == 3
+        copy = store.keyspace("copy", keys=object, values=str)
+        copy.update(store, more="x")
+        assert copy[1.0] == "real" and copy["more"] == "x" and len(copy) == 4
+        copy.update({"more": "y"})
+        assert copy["more"] == "y"
+        with pytest.raises(ValueError):
+            copy.update([("a", "b"), ("c",)])
+        assert "a" not in copy
+
+
+def test_closing_one_keyspace_closes_all_unless_they_are_read_only(tmp_path):
+    with Store(tmp_path / "s", values=int) as store:
+        store[b"a"] = 1
+        other = store.keyspace("other", keys=bytes, values=bytes)
+        other.close()
+        with pytest.raises(StoreError):
+            store[b"a"]
+    store = Store(tmp_path / "s", values=int, read_only=True)
+    store.keyspace("other", keys=bytes, values=bytes).close()
+    assert store[b"a"] == 1
+    store.close()
+
+
 def test_a_batch_happens_as_a_whole_or_not_at_all(tmp_path):
     with Store(tmp_path / "s", keys=str, values=int) as store:
         years = store.keyspace("years", keys=int, values=str)

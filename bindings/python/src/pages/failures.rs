@@ -19,6 +19,11 @@ pub(crate) fn refused_inside(py: Python<'_>) -> PyErr {
     plain(py, "PageError", &message)
 }
 
+/// A step was to be added to a transaction, or it was to be committed, while it is committed.
+pub(crate) fn being_committed(py: Python<'_>) -> PyErr {
+    plain(py, "PageError", &"the transaction is being committed; begin another one")
+}
+
 /// What belongs to another process was asked for something.
 pub(crate) fn forked(py: Python<'_>) -> PyErr {
     let message = "the process is a fork of the one that has the state; use it there, or open another one here";

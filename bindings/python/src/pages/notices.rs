@@ -5,6 +5,7 @@ use super::failures::{forked, refused_inside};
 use super::functions::is_deriving;
 
 use crate::home::OfProcess;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use reactive::{Change, Notice};
 use std::sync::{Mutex, PoisonError};
@@ -34,24 +35,32 @@ impl PageSubscription {
 
 #[pymethods]
 impl PageSubscription {
-    /// The next notice; `None` if none comes within `seconds`, or it was closed.
+    /// The next notice; `None` if none comes within `seconds`, or it or the state was closed. Less than no time is none.
     fn next_within(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Told>> {
         if is_deriving() {
             return Err(refused_inside(py));
         }
+        if seconds.is_nan() {
+            return Err(PyValueError::new_err("a timeout is a number of seconds, and NaN is not a number"));
+        }
         let held = self.held(py)?;
-        let until = Instant::now().checked_add(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+        let until = Instant::now().checked_add(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
         loop {
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
             let found = py.detach(|| {
                 let held = held.lock().unwrap_or_else(PoisonError::into_inner);
-                held.as_ref().map(|subscription| subscription.next_within(left.min(LOOK)))
+                held.as_ref().map(|subscription| {
+                    // What the state has told before it ended is there by now.
+                    let is_over = subscription.is_over();
+                    let time = if is_over { Duration::ZERO } else { left.min(LOOK) };
+                    (subscription.next_within(time), is_over)
+                })
             });
             match found {
-                Some(Some(notice)) => return Ok(Some(told(notice))),
-                None => return Ok(None),
-                Some(None) if left <= LOOK => return Ok(None),
-                Some(None) => py.check_signals()?,
+                Some((Some(notice), _)) => return Ok(Some(told(notice))),
+                None | Some((None, true)) => return Ok(None),
+                Some((None, false)) if left <= LOOK => return Ok(None),
+                Some((None, false)) => py.check_signals()?,
             }
         }
     }

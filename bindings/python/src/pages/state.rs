@@ -114,8 +114,9 @@ impl PageState {
     }
 
     fn commit<'py>(&self, py: Python<'py>, transaction: &Bound<'py, PageTransaction>) -> PyResult<Done<'py>> {
-        let transaction = transaction.get();
-        let commit = self.with(py, |state| transaction.with(|steps| state.commit(steps)))?;
+        let steps = transaction.get().take(py)?;
+        let commit = self.with(py, |state| state.commit(&steps))?;
+        drop(steps);
         let commit = commit.map_err(|error| failures::commit(py, &error, self.raised(py)))?;
         let created = commit.created.into_iter().map(PageId).collect();
         Ok((commit.epoch, created, dictionary(py, &commit.statistics)?))
