@@ -1,6 +1,6 @@
 //! A world whose answers are written to a tape.
 
-use super::secrets::{Tails, readable};
+use super::secrets::{Tails, in_words, readable};
 use super::{Request, Tape, TapeError};
 use metta::{FileId, HostCall, OpenMode, RecordedAnswer, StoreAnswer, StoreRequest, World, WorldError};
 use serde::Serialize;
@@ -78,10 +78,14 @@ impl RecordingWorld {
     }
 
     /// That no atom of these canonical bytes has a secret in it. It is looked for in what the atom says, since the letter before a text in the bytes
-    /// hides where the text begins.
+    /// hides where the text begins, and in the bytes, of which printing changes some.
     fn check_atoms(&mut self, place: &str, contents: &[&[u8]]) -> Result<(), WorldError> {
-        let said = |bytes: &[u8]| readable(bytes).map_or_else(|| bytes.to_vec(), |atom| atom.to_string().into_bytes());
-        self.write(|tape| contents.iter().try_for_each(|bytes| tape.check(|| place.to_owned(), &said(bytes))))
+        let place = || place.to_owned();
+        let look = |tape: &mut Tape, bytes: &[u8]| {
+            tape.check(place, bytes)?;
+            readable(bytes).map_or(Ok(()), |atom| tape.check(place, in_words(&atom).as_bytes()))
+        };
+        self.write(|tape| contents.iter().try_for_each(|bytes| look(tape, bytes)))
     }
 
     fn write(&mut self, write: impl FnOnce(&mut Tape) -> Result<(), TapeError>) -> Result<(), WorldError> {

@@ -1,7 +1,8 @@
 //! Keeping secrets off a tape: those in the knowledge base that a run begins with, and those in pieces of a file.
 //!
 //! 1. Of a base, every text and every atom is looked at, as a program would print it: in the bytes of a record, a length or the kind
-//!    of an atom stands before a text and may look like a part of it. All of a frame is looked at together.
+//!    of an atom stands before a text and may look like a part of it. Texts in atoms are looked at without escapes, too. All of a frame
+//!    is looked at together.
 //! 2. A run of pieces without an end, which a crash may leave in a journal, is left out, and does not come to the tape.
 //! 3. What goes through a file is looked at together with what went before it, as long as nothing lies between them.
 
@@ -13,7 +14,7 @@ use crate::recall::RecallError;
 use journal::Reader;
 use metta::FileId;
 use rustc_hash::FxHashMap;
-use space::{Atom, Variable, canonical};
+use space::{Atom, Grounded, Variable, canonical};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -65,7 +66,7 @@ fn texts(payload: &[u8]) -> Result<String, String> {
         let (texts, atoms) = parts(&record);
         texts.into_iter().for_each(|text| said.extend([text, "\n"]));
         for atom in atoms {
-            writeln!(said, "{}", decoded(atom)?).expect("a text takes everything");
+            writeln!(said, "{}", in_words(&decoded(atom)?)).expect("a text takes everything");
         }
     }
     Ok(said)
@@ -103,6 +104,23 @@ fn decoded(atom: &AtomRecord<'_>) -> Result<Atom, String> {
 /// The atom of canonical bytes, for people.
 pub(super) fn readable(bytes: &[u8]) -> Option<Atom> {
     canonical::decode(bytes, nameless).ok()
+}
+
+/// An atom as a program prints it, and on lines of their own its texts that are printed with escapes: a tab or the end of a line may be part of a
+/// secret.
+pub(super) fn in_words(atom: &Atom) -> String {
+    let (mut said, mut ahead) = (atom.to_string(), vec![atom]);
+    while let Some(atom) = ahead.pop() {
+        match atom {
+            Atom::Grounded(Grounded::Text(text)) if text.contains(is_escaped) => said.extend(["\n", text]),
+            atom => ahead.extend(atom.children().unwrap_or_default()),
+        }
+    }
+    said
+}
+
+fn is_escaped(character: char) -> bool {
+    character.is_control() || matches!(character, '"' | '\\')
 }
 
 fn nameless(unresolved: &canonical::Unresolved<'_>) -> Option<Atom> {
