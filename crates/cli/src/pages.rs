@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use journal::{Directory, Disk};
 use reactive::{OpenError, Survey};
 use serde_json::json;
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,8 +60,15 @@ fn survey(path: &Path) -> Result<Survey, End> {
     };
     Survey::read(&disk).map_err(|error| match error {
         OpenError::NoLog => absent(),
+        error if is_refusal(&error) => fail(&format!("{name}: {error}"), "check that you may read it", End::Error),
         error => fail(&format!("{name}: {error}"), "", End::Damaged),
     })
+}
+
+/// Whether the system refuses to read something, which says nothing about what was written.
+fn is_refusal(error: &(dyn Error + 'static)) -> bool {
+    let says = |error: &(dyn Error + 'static)| error.is::<std::io::Error>() || error.is::<journal::Failure>();
+    std::iter::successors(Some(error), |&error| error.source()).any(says)
 }
 
 fn stats(arguments: &StatsArguments) -> Ended {

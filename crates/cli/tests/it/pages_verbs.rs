@@ -94,3 +94,15 @@ fn what_is_no_state_is_said() {
     let ended = folder.run(&["pages", "stats", "sheet"]);
     assert_eq!(ended.code, Some(4), "{} {}", ended.out, ended.err);
 }
+
+#[test]
+fn what_the_system_refuses_to_read_is_not_called_damaged() {
+    let folder = Folder::new("pages-refused");
+    drop(sheet(&folder.path().join("sheet")));
+    let segment = folder.path().join("sheet/00000000000000000000.segment");
+    std::fs::remove_file(&segment).unwrap();
+    std::fs::create_dir(&segment).unwrap();
+    let ended = folder.run(&["pages", "stats", "sheet"]);
+    assert_eq!(ended.code, Some(1), "{} {}", ended.out, ended.err);
+    assert!(ended.err.contains("check that you may read it"), "{}", ended.err);
+}
