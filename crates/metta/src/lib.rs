@@ -102,7 +102,8 @@ pub use session::{
 };
 pub use space::LiveDatalogStatistics as LiveRulesStatistics;
 pub use stores::{
-    STORE_ENTRY_BYTES, STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRangeSize, StoreRequest,
+    STORE_ENTRY_BYTES, STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRangeSize,
+    StoreRequest,
 };
 pub use tokenizer::{Tokenizer, WordMaker};
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
