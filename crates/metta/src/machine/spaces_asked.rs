@@ -71,9 +71,11 @@ impl SpacesAsked {
             let mut found = if changes == 0 { Vec::new() } else { spaces_in(&space.without_imports()) };
             self.searched.push((space, changes));
             found.retain(|space| asked.insert(space.address()));
-            // Who asks a space asks what it imports.
+            // A query of a space asks what that imports, too.
             let mut place = 0;
-            while let Some(space) = found.get(place) {
+            while let Some(space) = found.get(place)
+                && !should_stop()
+            {
                 let imports = space.imports().into_iter().filter(|import| asked.insert(import.address()));
                 found.extend(imports.collect::<Vec<_>>());
                 place += 1;
