@@ -21,7 +21,7 @@ const EXCHANGES: u64 = 1600;
 const WORDS: u64 = 4096;
 const ROUNDS: usize = 5;
 
-/// What it is called in the script and in rows, and how its file ends. YAML of this length takes vcrpy minutes, and cassetter refuses
+/// The name of a peer in the script and in rows, and how its file ends. YAML of this length takes vcrpy minutes, and cassetter refuses
 /// its own: no more than 64 MiB of texts.
 const LIBRARIES: [(&str, &str, &str); 2] =
     [("vcrpy-json", "vcrpy 9.4.2, JSON", "json"), ("cassetter", "cassetter 0.16.1, TOML", "cassetter.toml")];
@@ -133,7 +133,7 @@ fn memory_of_ours(plan: &Plan, cassette: &Path) -> Result<f64, Box<dyn Error>> {
     Ok(std::fs::read_to_string(plan.scratch.join("peak"))?.trim().parse()?)
 }
 
-/// What that process does: it leaves its figure in a file, and makes no rows.
+/// The work of that process, which writes its figure to a file and makes no rows.
 fn alone(plan: &Plan) -> Rows {
     let cassette = plan.only.as_deref().ok_or("which cassette")?;
     let folder = plan.scratch.parent().ok_or("the folder of the run")?;

@@ -31,7 +31,7 @@ const TABLE: &str = "a table in C, made for integers";
 const ALLOCATED: &str = "both sides are in one program in C; each object is read before it is freed";
 const LOOKED_UP: &str = "both sides are in one program in C; the table of the other side knows one kind of keys and has no order, the map knows all kinds";
 
-/// What the other side allocates with: its name, and what the compiler is told.
+/// The allocator of the other side: its name, and the arguments that the compiler gets for it.
 struct Allocator {
     name: &'static str,
     defined: &'static [&'static str],
