@@ -151,6 +151,13 @@ pub fn encode(atom: &Atom) -> Vec<u8> {
     bytes
 }
 
+/// The canonical bytes of an atom; `None` if they are more than `most`, which takes no longer to find out than to write that many.
+pub fn encode_at_most(atom: &Atom, most: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let is_whole = encode_within(atom, &mut bytes, most, &mut FxHashMap::default(), |_| {});
+    (is_whole && bytes.len() <= most).then_some(bytes)
+}
+
 /// What is still to be written of something that has begun.
 enum Rest<'a> {
     Children(std::slice::Iter<'a, Atom>),

@@ -8,6 +8,7 @@
 
 use super::{Bundle, refused};
 use crate::effects::Effects;
+use crate::limits::WRITTEN_BYTES_MAX;
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::stores::{StoreAnswer, StoreChange, StoreId, StoreRequest};
@@ -138,7 +139,11 @@ fn bytes_of(atom: Option<&Atom>, what: &str) -> Result<Vec<u8>, Outcome> {
         let shown = names::brief(atom);
         return Err(Outcome::failure(format!("the {what} {shown} has variables, and a store cannot keep those")));
     }
-    let bytes = canonical::encode(atom);
+    // An atom that shares its parts may be longer than any disk.
+    let Some(bytes) = canonical::encode_at_most(atom, WRITTEN_BYTES_MAX as usize) else {
+        let shown = names::brief(atom);
+        return Err(Outcome::failure(format!("the {what} {shown} is written with more than {WRITTEN_BYTES_MAX} bytes")));
+    };
     // What a run knows by a number, such as a space, means nothing to the next one.
     if canonical::decode(&bytes, |_| None).is_err() {
         let shown = names::brief(atom);

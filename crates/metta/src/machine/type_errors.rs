@@ -6,15 +6,17 @@ use crate::names;
 use region::{Full, Ref};
 use space::Symbol;
 
-/// Whether an error says that a type does not agree. It may name a type of the call, or one inside of it.
+/// Whether an error says that a type does not agree, or that no type takes that many arguments: of a function with several types
+/// it says the second beside the first. It may name a type of the call, or one inside of it.
 pub(super) fn is_about_types(values: &mut Values, error: Ref) -> Result<bool, Full> {
     let Some(reason) = reason_of(values, error)? else { return Ok(false) };
     let reason = if reason.tag() == TERM { values.open_term(reason)? } else { reason };
-    let Some(&head) = reason.is_expression().then(|| values.heap.children(reason)).and_then(<[Ref]>::first) else {
-        return Ok(false);
+    let name = match reason.is_expression() {
+        true => values.heap.children(reason).first().map(|&head| values.heap.walk(head)),
+        false => Some(reason),
     };
-    let head = values.heap.walk(head);
-    Ok([names::BAD_TYPE, names::BAD_ARG_TYPE].iter().any(|name| values.symbol(&Symbol::new(name)) == head))
+    let about_types = [names::BAD_TYPE, names::BAD_ARG_TYPE, names::INCORRECT_NUMBER_OF_ARGUMENTS];
+    Ok(about_types.iter().any(|about| Some(values.symbol(&Symbol::new(about))) == name))
 }
 
 /// The reason of an error that has one.
