@@ -142,7 +142,9 @@ fn bytes_of(atom: Option<&Atom>, what: &str) -> Result<Vec<u8>, Outcome> {
     // An atom that shares its parts may be longer than any disk.
     let Some(bytes) = canonical::encode_at_most(atom, WRITTEN_BYTES_MAX as usize) else {
         let shown = names::brief(atom);
-        return Err(Outcome::failure(format!("the {what} {shown} is written with more than {WRITTEN_BYTES_MAX} bytes")));
+        return Err(Outcome::failure(format!(
+            "the {what} {shown} is written with more than {WRITTEN_BYTES_MAX} bytes"
+        )));
     };
     // What a run knows by a number, such as a space, means nothing to the next one.
     if canonical::decode(&bytes, |_| None).is_err() {

@@ -164,6 +164,7 @@ impl Running<'_> {
     }
 
     /// Completes the collector on top; says whether the evaluation goes on from it.
+    #[inline(never)]
     fn complete(&mut self) -> Result<bool, Halt> {
         let choice = self.m.choices.stack.pop().expect("a collector is on top");
         self.m.choices.backtracking.end(&mut self.m.code.wrong_assumptions, self.m.choices.stack.len());

@@ -633,7 +633,7 @@ pub(super) struct Listed {
 }
 
 /// How a function answers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Not compiled since rules last changed.
     Stale,
@@ -801,6 +801,8 @@ pub(super) struct Code {
     pub(super) made: FxHashMap<u32, Rc<SyntheticFunction>>,
     /// What stands beside the code of functions whose calls are remembered.
     pub(super) tabled: FxHashMap<u32, Tabled>,
+    /// The functions of this version whose calls are not worth remembering: until the form ends, they are entered in place.
+    pub(super) given_up: Vec<u32>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
     pub(super) spaces: FxHashMap<Pc, Pc>,
     /// What is known of the pieces that code was made in.

@@ -118,6 +118,7 @@ impl Running<'_> {
     }
 
     /// The next result of the choice on top, some of whose results bind something.
+    #[inline(never)]
     pub(super) fn next_bound_result(&mut self) -> Result<(), Halt> {
         let Some(Choice { kind: ChoiceKind::BoundResults(left), .. }) = self.m.choices.stack.last_mut() else {
             unreachable!("the choice on top has results that bind something")
@@ -137,6 +138,7 @@ impl Running<'_> {
     }
 
     /// Goes on with each of these results in turn.
+    #[inline(never)]
     pub(super) fn deliver_all(&mut self, results: CollectedResults, to: Destination) -> Result<(), Halt> {
         match *results.values() {
             [] => self.fail(),

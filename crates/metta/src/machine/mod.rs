@@ -523,6 +523,7 @@ impl<'r> Running<'r> {
         }
         let answer = Answer { results, limit, stop, steps, depth_max: self.m.counters.depth_max };
         self.tabling().end_remembering();
+        self.m.code.take_up_again();
         self.m.count(&mut self.session.statistics);
         answer
     }

@@ -31,6 +31,8 @@ impl Running<'_> {
 
     /// What the rule at hand, or the first behind it that matches, comes to, as states were when `noted` contents were noted; `None` if none
     /// matches.
+    #[cold]
+    #[inline(never)]
     pub(super) fn rules_as_they_were(&mut self, noted: u32) -> Result<Option<CollectedResults>, Halt> {
         loop {
             let trying = self.m.choices.trying;

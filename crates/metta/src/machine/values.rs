@@ -1059,6 +1059,7 @@ impl Values {
     }
 
     /// An expression that came to itself: marked, or noted if it holds variables.
+    #[inline]
     pub(super) fn evaluated(&mut self, call: Ref, notes: Notes, looked_at_max: usize) -> Ref {
         if notes.hold(self.heap.note(call)) {
             return call.marked();
@@ -1074,6 +1075,7 @@ impl Values {
     }
 
     /// Whether an expression is ground; `None` if it holds bound variables or is large.
+    #[inline(never)]
     fn is_ground_or_open(&self, call: Ref, notes: Notes, mut budget: usize) -> Option<bool> {
         let (mut work, mut is_ground) = (vec![call], true);
         while let Some(expression) = work.pop() {

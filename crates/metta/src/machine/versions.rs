@@ -95,6 +95,7 @@ impl Machine {
     /// Rules have changed; or types, too.
     pub(super) fn next_version(&mut self, is_shape: bool) {
         self.code.version += 1;
+        self.code.given_up.clear();
         self.rule_cache.forget(is_shape);
         let kept = self.code.data.iter_mut().filter_map(|data| data.typed.as_deref_mut());
         if self.types.forget(is_shape, kept) {

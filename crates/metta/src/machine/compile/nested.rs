@@ -19,7 +19,7 @@ impl Compiler<'_, '_> {
     /// Adds an expression behind those inside of it; gives its place.
     fn add_part(&self, made: &mut NestedData, data: &Data) -> Option<usize> {
         let (mut children, mut slots, mut inside) = (vec![data.head], Vec::new(), Vec::new());
-        for (place, child) in (1..).zip(&data.children) {
+        for (place, child) in (1..).zip(data.children.iter().map(Core::if_unchanged)) {
             let leaf = match child {
                 Core::Leaf(leaf) => *leaf,
                 Core::Data(data) => {

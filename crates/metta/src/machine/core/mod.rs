@@ -572,6 +572,14 @@ impl Core {
         }))
     }
 
+    /// What a node is as long as types are as they were.
+    pub(super) fn if_unchanged(&self) -> &Self {
+        match self {
+            Self::Guarded(guarded) if guarded.tests == [Test::Unchanged] => &guarded.fast,
+            node => node,
+        }
+    }
+
     /// Visits the nodes inside of a node, those that are evaluated first before others.
     pub(super) fn each_part<'a>(&'a self, visit: &mut dyn FnMut(&'a Self)) {
         match self {

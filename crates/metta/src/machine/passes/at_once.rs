@@ -20,8 +20,11 @@ pub(super) fn run(node: &mut Core, lower: &mut Lower<'_>) {
 }
 
 /// Whether data is made of leaves, values of variables and other such data, inside `depth` others.
+///
+/// Whether types are as they were is asked before a part of it because the parts before it may have to be evaluated. What is built at once
+/// evaluates none.
 fn is_buildable(data: &Data, depth: usize) -> bool {
-    let is_part = |child: &Core| match child {
+    let is_part = |child: &Core| match child.if_unchanged() {
         Core::Leaf(leaf) => *leaf != EMPTY && *leaf != ERROR,
         Core::Variable(_) | Core::Evaluate { .. } => true,
         Core::Data(inside) => inside.head != EMPTY && inside.head != ERROR && is_buildable(inside, depth + 1),

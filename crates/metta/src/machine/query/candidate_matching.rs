@@ -83,6 +83,7 @@ impl Machine {
     }
 
     /// Goes on with the next atom that matches, of the choice on top; `false` if there is none, and the choice is gone.
+    #[inline(never)]
     pub(in crate::machine) fn next_candidate(&mut self) -> Result<bool, Halt> {
         let last = self.choices.stack.last_mut().expect("there is a choice");
         let ChoiceKind::Candidates(tries) = &mut last.kind else { unreachable!("it is a choice of candidates") };

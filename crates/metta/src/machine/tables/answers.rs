@@ -42,6 +42,7 @@ impl Tabling<'_> {
     }
 
     /// The next answer for the choice on top, whose answers are rows.
+    #[inline(never)]
     pub(in crate::machine) fn next_row(&mut self) -> Result<(), Halt> {
         let Some(Choice { kind: ChoiceKind::TableRows(rows), .. }) = self.choices.stack.last_mut() else {
             unreachable!("the choice on top has answers that are rows")

@@ -13,6 +13,23 @@ impl Code {
         self.tabled.insert(function, Tabled { body, return_point, begun });
     }
 
+    /// Calls of a function are not worth remembering: it is entered in place until the form ends.
+    pub(super) fn give_up(&mut self, function: u32) {
+        self.functions[function as usize].kind = self.tabled[&function].body;
+        self.given_up.push(function);
+    }
+
+    /// The form has ended: calls of each function are tried anew.
+    pub(in crate::machine) fn take_up_again(&mut self) {
+        for function in std::mem::take(&mut self.given_up) {
+            if let (Some(found), Some(tabled)) = (self.functions.get_mut(function as usize), self.tabled.get(&function))
+                && found.kind == tabled.body
+            {
+                found.kind = Kind::Tabled(Policy::Automatic);
+            }
+        }
+    }
+
     fn table_return_point(&mut self, arguments: Slot) -> (u32, Slot) {
         let (begun, slot) = (arguments, arguments + 1);
         let pc = self.instructions.len() as Pc;

@@ -49,6 +49,10 @@ impl Running<'_> {
                 self.enter_body(function)
             }
             Known::NotKept => self.enter_body(function),
+            Known::GivenUp => {
+                self.m.code.give_up(function);
+                self.enter_body(function)
+            }
         }
     }
 

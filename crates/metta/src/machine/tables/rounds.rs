@@ -90,6 +90,7 @@ impl Tabling<'_> {
     }
 
     /// The next answer for the choice on top, which waits for them, with the return point that it goes on at, if there is one.
+    #[inline(never)]
     pub(in crate::machine) fn next_answer(&mut self) -> Result<Option<(u32, Ref)>, Halt> {
         let Some(Choice { kind: ChoiceKind::Answers(followed), .. }) = self.choices.stack.last_mut() else {
             unreachable!("the choice on top waits for answers")

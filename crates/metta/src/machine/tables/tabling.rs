@@ -42,6 +42,8 @@ pub(super) enum Known {
     Nothing(Filling),
     /// It is evaluated like any other.
     NotKept,
+    /// As all calls of its function are from now on.
+    GivenUp,
 }
 
 /// What a call comes to by its table.
@@ -112,10 +114,11 @@ impl Tabling<'_> {
         }
         let found = self.code.functions[function as usize];
         let word = u64::from(found.head.bits()) | u64::from(found.arguments) << 32 | u64::from(found.type_id) << 48;
-        let has_key = self.automatic.begin_key(word, self.code.version)
-            && (0..found.arguments)
-                .all(|slot| add_leaf(self.values, self.values.heap.walk(self.frames.slot(slot)), self.automatic));
-        if !has_key {
+        if !self.automatic.begin_key(word, self.code.version) {
+            return Known::GivenUp;
+        }
+        let mut slots = 0..found.arguments;
+        if !slots.all(|slot| add_leaf(self.values, self.values.heap.walk(self.frames.slot(slot)), self.automatic)) {
             return Known::NotKept;
         }
         match self.automatic.find() {
