@@ -39,6 +39,12 @@ def test_the_page_about_pages_does_what_it_says(tmp_path, monkeypatch):
     assert found.attempted > 30 and found.failed == 0
 
 
+def test_the_page_about_five_systems_does_what_it_says():
+    pytest.importorskip("numpy")
+    found = doctest.testfile(str(PAGE.with_name("systems.md")), module_relative=False)
+    assert found.attempted > 5 and found.failed == 0
+
+
 def test_the_readme_of_the_package_runs(capsys):
     text = (PAGE.parents[1] / "bindings" / "python" / "README.md").read_text()
     exec(text.split("```python\n")[1].split("```")[0], {})

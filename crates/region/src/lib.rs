@@ -79,6 +79,11 @@ mod words;
 #[doc = include_str!("../../../docs/region.md")]
 mod page {}
 
+/// The program of the page about the five systems.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/systems.md")]
+mod systems {}
+
 pub use bindings::{
     Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, RegionTable, ReleaseOutcome,
 };

@@ -12,6 +12,7 @@ mod actions;
 mod chart;
 mod first_page;
 mod runs;
+mod systems;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -99,6 +100,9 @@ fn pages() -> Result<BTreeMap<PathBuf, String>, String> {
     pages.insert(docs.join("benchmarks").join("chart.svg"), chart::svg(&first_page::measured(&runs)));
     pages.insert(docs.join("benchmarks.md"), first_page::page(&runs));
     pages.insert(readme, first_page::in_readme(&text, &runs)?);
+    let systems = docs.join("systems.md");
+    let text = fs::read_to_string(&systems).map_err(|error| format!("cannot read {}: {error}", systems.display()))?;
+    pages.insert(systems, systems::page(&text, &runs)?);
     Ok(pages)
 }
 

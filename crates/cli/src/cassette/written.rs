@@ -66,8 +66,9 @@ pub(super) fn tell_untimed(cassette: &Cassette, form: Form, from: &Path) -> Resu
     }
     if untimed > 0 {
         let (from, exchanges) = (from.display(), counted(untimed, "exchange"));
+        let they = if untimed == 1 { "it" } else { "they" };
         render::say(&format!(
-            "note: {from} says when {exchanges} had been answered, and not when they began: that time stands for both"
+            "note: {from} says when {exchanges} had been answered, and not when {they} began: that time stands for both"
         ));
     }
     Ok(())

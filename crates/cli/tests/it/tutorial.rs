@@ -191,6 +191,12 @@ fn the_page_on_stores_shows_what_happens() {
 }
 
 #[test]
+fn the_page_on_five_systems_shows_what_happens() {
+    let commands = follow("systems", blocks(&document("docs/systems.md")));
+    assert!(commands >= 10, "{commands} commands");
+}
+
+#[test]
 fn the_page_on_cassettes_shows_what_happens() {
     let commands = follow("cassettes", blocks(&document("docs/cassettes.md")));
     assert!(commands >= 15, "{commands} commands");
