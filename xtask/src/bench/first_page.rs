@@ -176,7 +176,14 @@ mod tests {
             note: String::new(),
         };
         let cases = ACTIONS.iter().filter(|action| action.suite == "proxy").map(case).collect();
-        vec![Run { suite: "proxy".to_owned(), name: "2026-01-01-here".to_owned(), cases, retired: 0, missing: 0 }]
+        vec![Run {
+            suite: "proxy".to_owned(),
+            name: "2026-01-01-here".to_owned(),
+            cases,
+            retired: 0,
+            missing: 0,
+            is_of_this_code: true,
+        }]
     }
 
     #[test]

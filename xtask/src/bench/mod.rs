@@ -3,13 +3,15 @@
 //! 1. Cargo builds `bench/` with its own profile `bench` and runs it with the suite's name and a folder.
 //! 2. The suite writes `SUITE.json` there: `bench/runs/DATE-HOST/` for a full run, below the target folder for a quick one
 //!    or one of a single program; and beside it `SUITE.txt`, the list of its cases, which goes to `bench/cases` if all of them ran.
-//! 3. After that, or if no suite is named, the [pages](pages) are written anew, from the newest run of every suite that has one.
+//! 3. A full run keeps a hash of the code that it measured; pages say where the code has changed since.
+//! 4. After that, or if no suite is named, the [pages](pages) are written anew, from the newest run of every suite that has one.
 //!
 //! What a suite is made of, only `bench/` knows; a new one needs no change here, but for a sentence in [`tables`]. What the first page
 //! shows is the list in [`actions`].
 
 mod actions;
 mod chart;
+mod code;
 mod first_page;
 mod runs;
 mod systems;
@@ -72,6 +74,9 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     if !is_kept {
         print!("{}", tables::table(&runs::read(&folder.join(format!("{suite}.json")))?));
     }
+    if is_kept {
+        put(&code::beside(&folder.join(suite)), &(code::hash(suite)? + "\n"))?;
+    }
     if flags.only.is_none() {
         keep_cases(&folder.join(format!("{suite}.txt")), suite)?;
         write_pages()?;
@@ -85,6 +90,15 @@ fn keep_cases(written: &Path, suite: &str) -> Result<(), String> {
     let text = fs::read_to_string(written).map_err(|error| format!("cannot read {}: {error}", written.display()))?;
     put(&kept, &text)?;
     fs::remove_file(written).map_err(|error| format!("cannot remove {}: {error}", written.display()))
+}
+
+/// The suites whose newest run is older than the code that it measures.
+///
+/// # Errors
+/// A run or a source cannot be read.
+pub(crate) fn outdated() -> Result<Vec<String>, String> {
+    let runs = runs::newest(&runs_folder(), &cases_folder())?;
+    Ok(runs.into_iter().filter(|run| !run.is_of_this_code).map(|run| run.suite).collect())
 }
 
 /// All pages by their path, as the kept runs say.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
+use super::code;
 use serde_json::Value;
 
 /// A run of one suite.
@@ -20,6 +21,8 @@ pub(super) struct Run {
     pub(super) retired: usize,
     /// How many cases the suite makes that it does not have.
     pub(super) missing: usize,
+    /// Whether the code that it measured is the code of the checkout.
+    pub(super) is_of_this_code: bool,
 }
 
 /// What came of one case. Figures are for all `n` operations of a round, in nanoseconds unless there is a unit. What could
@@ -58,6 +61,8 @@ pub(super) fn newest(runs: &Path, cases: &Path) -> Result<Vec<Run>, String> {
         let all = run.cases.len();
         run.cases.retain(|case| made.contains(&named(case)));
         run.retired = all - run.cases.len();
+        let measured = fs::read_to_string(code::beside(&file)).unwrap_or_default();
+        run.is_of_this_code = !measured.is_empty() && measured.trim_end() == code::hash(&run.suite)?;
         run.missing = made.len() - run.cases.iter().map(named).collect::<HashSet<_>>().len();
         Ok(run)
     });
@@ -103,7 +108,14 @@ pub(super) fn read(file: &Path) -> Result<Run, String> {
     let text = fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let cases = parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
-    Ok(Run { suite: stem(file), name: folder.to_string_lossy().into_owned(), cases, retired: 0, missing: 0 })
+    Ok(Run {
+        suite: stem(file),
+        name: folder.to_string_lossy().into_owned(),
+        cases,
+        retired: 0,
+        missing: 0,
+        is_of_this_code: false,
+    })
 }
 
 fn parse(text: &str) -> Result<Vec<Case>, String> {

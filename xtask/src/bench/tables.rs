@@ -116,11 +116,14 @@ fn since(run: &Run) -> String {
         1 => format!(" 1 case {one}"),
         _ => format!(" {count} cases {many}"),
     };
-    cases(
-        run.retired,
-        "is left out, since the suite does not make it any more.",
-        "are left out, since the suite does not make them any more.",
-    ) + &cases(run.missing, "of the suite is newer than the run.", "of the suite are newer than the run.")
+    let changed = if run.is_of_this_code { "" } else { " The code has changed since." };
+    changed.to_owned()
+        + &cases(
+            run.retired,
+            "is left out, since the suite does not make it any more.",
+            "are left out, since the suite does not make them any more.",
+        )
+        + &cases(run.missing, "of the suite is newer than the run.", "of the suite are newer than the run.")
 }
 
 /// The table of one run, with its notes below.
@@ -229,7 +232,8 @@ mod tests {
         let unfinished =
             Case { ours: None, ratio: None, ratio_min: None, ratio_max: None, ..case("d", None, "not in 60 s") };
         let cases = vec![case("a", None, "same"), case("b", Some("fsyncs"), ""), case("c", None, "same"), unfinished];
-        let run = Run { suite: "s".to_owned(), name: "d".to_owned(), cases, retired: 1, missing: 2 };
+        let run =
+            Run { suite: "s".to_owned(), name: "d".to_owned(), cases, retired: 1, missing: 2, is_of_this_code: true };
         assert!(
             page(&run)
                 .contains("Run `d`. 1 case is left out, since the suite does not make it any more. 2 cases of the")

@@ -43,6 +43,9 @@ pub(crate) struct Flags {
     /// Show every circle with the names that tie it, and check nothing
     #[arg(long)]
     circles: bool,
+    /// Refuse figures in docs/benchmarks.md that are older than the code they measure, as a release does
+    #[arg(long)]
+    figures: bool,
 }
 
 /// A place and what is wrong there. Line 0 stands for the file as a whole.
@@ -106,7 +109,17 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
             std::fs::write(root.join(path), list).map_err(|error| format!("cannot write {path}: {error}"))?;
         }
     }
-    check()
+    let checked = check()?;
+    if !flags.figures {
+        return Ok(checked);
+    }
+    let outdated = crate::bench::outdated()?;
+    for suite in &outdated {
+        println!(
+            "docs/benchmarks/{suite}.md:1: the code has changed since this run: `cargo xtask bench {suite}` makes a new one"
+        );
+    }
+    Ok(if outdated.is_empty() { checked } else { Outcome::Bad })
 }
 
 /// Checks the repository this program belongs to and prints what the rules object to.
