@@ -10,7 +10,7 @@ use crate::output::{Ended, Out, ProgressLine, counted, fail};
 use crate::render;
 use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
-use metroon::history::{Beginning, CommitView, LogEntry, Moment, Origins, SourceWriter, Unsound};
+use metroon::history::{Beginning, CommitView, LogEntry, Moment, Origins, ReadAtom, SourceWriter, Unsound};
 use metroon::limits::Reason;
 use metroon::storage::{CheckpointVerdict, CommitJournal, CompactProgress, Compacted, SalvagedKnowledgeBase};
 use metroon::{Atom, History, KnowledgeBaseError, View, ViewError};
@@ -42,8 +42,8 @@ enum Verb {
     /// Print the atoms that match a pattern, or what a template makes of each match
     #[command(after_help = ABOUT_QUERY)]
     Query(QueryArguments),
-    /// Print a line for each commit: number, state hash, date, the form that made it, how many atoms came and went
-    #[command(after_help = ABOUT)]
+    /// Print a line for each commit, or for those that changed an atom: number, state hash, date, the form that made it, how many atoms came and went
+    #[command(after_help = ABOUT_LOG)]
     Log(LogArguments),
     /// Print the atoms as they were after a commit, as MeTTa source
     #[command(after_help = ABOUT)]
@@ -70,7 +70,7 @@ enum Verb {
     /// Write a checkpoint, so that the knowledge base opens at once
     #[command(after_help = ABOUT_COMPACT)]
     Compact(CompactArguments),
-    /// Make an index of the history, by which `why` of one atom reads no journal
+    /// Make an index of the history, by which `why` and `log` of one atom read no journal
     Index(crate::kb_past::IndexArguments),
     /// Make a copy, also while another process writes
     #[command(after_help = ABOUT_BACKUP)]
@@ -122,11 +122,24 @@ struct QueryArguments {
     json: bool,
 }
 
+const ABOUT_LOG: &str = "\
+With ATOM, the lines are those of the commits that added or took away copies of the atoms that match it, in the program's space and in those of
+the modules that it imports; --changes prints what they did to these atoms. The words of ATOM mean what they mean to the program of the
+knowledge base. If DIR has an index, which `metroon kb index` makes, an atom without variables is looked up there, and only the commits that the index does not know yet are
+read. If copies of the atom are older than the first commit that is kept, that is an error after the lines, unless --from says where to begin.
+
+Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 3 ATOM does not parse; 4 the
+knowledge base is damaged.";
+
 #[derive(Debug, Args)]
 struct LogArguments {
     /// The knowledge base
     #[arg(value_name = "DIR")]
     directory: PathBuf,
+
+    /// Print only the commits that added or took away this atom, in quotes for the shell; it may have variables: '(parent $who Bob)'
+    #[arg(value_name = "ATOM", allow_hyphen_values = true)]
+    atom: Option<String>,
 
     /// Print the changes of each commit below it
     #[arg(long)]
@@ -345,16 +358,18 @@ fn log(arguments: &LogArguments) -> Ended {
     if asked.is_some_and(|from| last < from) {
         return Err(fail("--to names a commit before --from", "the first commit has number 1", End::Usage));
     }
-    let mut view = open(&arguments.directory)?;
+    let directory = &arguments.directory;
+    let mut view = open(directory)?;
     let from = asked.unwrap_or(view.first());
     if asked.is_some() && from > view.epoch() && view.epoch() > 0 && from > 1 {
         let message = format!("there is no commit {from}: the last is {}", view.epoch());
         return Err(fail(&message, "choose a smaller number for --from", End::Usage));
     }
+    let atom = arguments.atom.as_ref().map(|text| asked_atom(view.read(text), text)).transpose()?;
     let mut out = Out::new();
     let mut written = Ok(());
     let mut commit = 0;
-    let walked = view.log(from..=last, arguments.changes, &mut |entry| {
+    let mut print = |entry: LogEntry<'_>| {
         let line = match entry {
             LogEntry::Commit(found) => {
                 commit = found.epoch;
@@ -365,11 +380,44 @@ fn log(arguments: &LogArguments) -> Ended {
         };
         written = out.line(&line);
         written.is_ok()
-    });
+    };
+    let known = view.warnings().len();
+    let walked = match &atom {
+        None => view.log(from..=last, arguments.changes, &mut print).map(|()| 0),
+        Some(atom) => view.log_of(atom, from..=last, arguments.changes, &mut print),
+    };
+    warn(&view.warnings()[known..]);
     written?;
     let ended = out.end()?;
-    walked.map_err(|error| base_failed(&arguments.directory, &error))?;
-    Ok(ended)
+    let given_up = walked.map_err(|error| base_failed(&arguments.directory, &error))?;
+    match &arguments.atom {
+        Some(_) if given_up > 0 && asked.is_none() => Err(origin_given_up(given_up, &view)),
+        Some(text) if commit == 0 => {
+            let message =
+                format!("no commit of {} added or took away an atom that matches {text}", directory.display());
+            let help = "`metroon kb log DIR --changes` prints the atoms that came and went";
+            Err(fail(&message, help, End::Error))
+        }
+        _ => Ok(ended),
+    }
+}
+
+/// Tells that copies were added by commits that are not known any more.
+fn origin_given_up(copies: u64, view: &History) -> End {
+    let error = KnowledgeBaseError::OriginGivenUp { copies, first: view.first() };
+    render::error(&error.to_string(), error.help());
+    End::Error
+}
+
+/// The argument ATOM as an atom.
+fn asked_atom(atom: ReadAtom, text: &str) -> Result<Atom, End> {
+    atom.map_err(|problem| match problem {
+        Some(diagnostic) => {
+            render::diagnostics("ATOM", text, [&*diagnostic]);
+            End::NotParsed
+        }
+        None => fail("ATOM must be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),
+    })
 }
 
 /// The first commit of a log, if one is asked for, and the last.
@@ -687,22 +735,19 @@ pub(crate) fn why(arguments: &WhyArguments) -> End {
 
 fn why_lines(arguments: &WhyArguments) -> Ended {
     let directory = &arguments.directory;
-    let mut view = opened_at(directory, arguments.as_of)?;
-    let pattern = view.read(&arguments.atom).map_err(|problem| match problem {
-        Some(diagnostic) => {
-            render::diagnostics("ATOM", &arguments.atom, [&*diagnostic]);
-            End::NotParsed
-        }
-        None => fail("ATOM must be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),
-    })?;
-    if arguments.tree {
-        return derivation::tree(&asked(arguments), &view, &pattern);
+    let failed = |error: KnowledgeBaseError| base_failed(directory, &error);
+    if arguments.tree || arguments.not {
+        let view = opened_at(directory, arguments.as_of)?;
+        let pattern = asked_atom(view.read(&arguments.atom), &arguments.atom)?;
+        let explain = if arguments.tree { derivation::tree } else { derivation::lacking };
+        return explain(&asked(arguments), &view, &pattern);
     }
-    if arguments.not {
-        return derivation::lacking(&asked(arguments), &view, &pattern);
-    }
-    let Origins { reasons, given_up, .. } =
-        view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
+    let epoch = arguments.as_of.map(|moment| moment.epoch_in(directory)).transpose().map_err(failed)?;
+    let (mut view, pattern) = History::open_to_ask(directory, epoch, &arguments.atom).map_err(failed)?;
+    let pattern = asked_atom(pattern, &arguments.atom)?;
+    let found = view.why_at(&pattern, epoch.unwrap_or(view.epoch()));
+    warn(&view.warnings());
+    let Origins { reasons, given_up, .. } = found.map_err(failed)?;
     if reasons.is_empty() && given_up == 0 {
         let message = format!("no atom of {} matches {}", arguments.directory.display(), arguments.atom);
         let help = "`metroon kb dump DIR` prints the atoms that are there, `metroon kb log DIR --changes` those that were there before";
@@ -713,12 +758,7 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
         out.line(&if arguments.json { reason_json(&view, reason) } else { reason_line(&view, reason) })?;
     }
     let ended = out.end()?;
-    if given_up > 0 {
-        let error = KnowledgeBaseError::OriginGivenUp { copies: given_up, first: view.first() };
-        render::error(&error.to_string(), error.help());
-        return Err(End::Error);
-    }
-    Ok(ended)
+    if given_up > 0 { Err(origin_given_up(given_up, &view)) } else { Ok(ended) }
 }
 
 /// How many derivations are asked for: one at least.

@@ -134,19 +134,6 @@ pub(crate) fn date(time: i64) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-impl Moment {
-    /// The number of the commit that it means in the base of a directory. A number is not looked up.
-    ///
-    /// # Errors
-    /// No commit was made by then, the commits have no times, or they cannot be read.
-    pub fn epoch_in(self, directory: impl AsRef<Path>) -> Result<u64, KnowledgeBaseError> {
-        match self {
-            Self::Commit(epoch) => Ok(epoch),
-            Self::Time(_) => CommitJournal::read(directory)?.epoch_at(self),
-        }
-    }
-}
-
 impl Beginning {
     /// The number of the commit that it means in the base of a directory. A number is not looked up.
     ///

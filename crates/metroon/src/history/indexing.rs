@@ -1,10 +1,7 @@
 //! Making the [index](super::index) of a base's history, and keeping it up while the base is open for writing.
 
-use super::Origins;
-use super::index::{HistoryIndex, IndexError, folder_of};
+use super::index::{HistoryIndex, IndexError, Indexed, folder_of};
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
-use metta::Program;
-use space::Atom;
 use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
@@ -64,21 +61,18 @@ impl KeptIndex {
         Self { base, found: None }
     }
 
-    /// Where the copies of an atom without variables come from that spaces have now; `None` if there is no index, or none can be used. One that is
-    /// damaged or of another history is made anew, with a warning.
+    /// What the index says that knows the commits up to `last`; `None` if there is no index, or none can be used. One that is damaged or of another
+    /// history is made anew, with a warning.
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub(crate) fn origins(
+    pub(crate) fn ask<T>(
         &mut self,
-        program: &mut Program,
-        spaces: &[u64],
-        atom: &Atom,
         last: u64,
-    ) -> Result<Option<Origins>, KnowledgeBaseError> {
+        question: &mut dyn FnMut(&CommitJournal, &Indexed) -> Result<T, IndexError>,
+    ) -> Result<Option<T>, KnowledgeBaseError> {
         let Some(home) = self.base.home().map(Path::to_owned) else { return Ok(None) };
-        let asked = (spaces, atom, last);
-        let reason = match self.ask(&home, program, asked) {
+        let reason = match self.try_ask(&home, last, question) {
             Err(IndexError::Unusable(reason)) => reason,
             Err(IndexError::Closed(reason)) => return Ok(self.leave(&home, &reason)),
             answer => return answer.map_err(|error| error.into_base(&home)),
@@ -90,7 +84,7 @@ impl KeptIndex {
             Ok(index) => self.found = Some(Some(index)),
             Err(error) => return Ok(self.leave(&home, &error)),
         }
-        match self.ask(&home, program, asked) {
+        match self.try_ask(&home, last, question) {
             Err(IndexError::Base(error)) => Err(error),
             Err(error) => Ok(self.leave(&home, &error)),
             Ok(answer) => Ok(answer),
@@ -98,28 +92,32 @@ impl KeptIndex {
     }
 
     /// From now on the journal is read.
-    fn leave(&mut self, home: &Path, reason: &dyn fmt::Display) -> Option<Origins> {
+    fn leave<T>(&mut self, home: &Path, reason: &dyn fmt::Display) -> Option<T> {
         let index = folder_of(home);
         self.base.warn(format!("the index {} cannot be used, the journal is read: {reason}", index.display()));
         self.found = Some(None);
         None
     }
 
-    fn ask(
+    fn try_ask<T>(
         &mut self,
         home: &Path,
-        program: &mut Program,
-        (spaces, atom, last): (&[u64], &Atom, u64),
-    ) -> Result<Option<Origins>, IndexError> {
+        last: u64,
+        question: &mut dyn FnMut(&CommitJournal, &Indexed) -> Result<T, IndexError>,
+    ) -> Result<Option<T>, IndexError> {
         if self.found.is_none() {
             self.found = Some(HistoryIndex::open(home)?);
         }
         let Some(index) = self.found.as_mut().and_then(Option::as_mut) else { return Ok(None) };
-        index.catch_up(&self.base, last)?;
+        if let Err(error) = index.catch_up(&self.base, last) {
+            // What was taken and not written is taken again by whoever opens it.
+            self.found = None;
+            return Err(error);
+        }
         // Without a commit that is kept there is nothing to go on from.
         if index.epoch() == 0 {
             return Ok(None);
         }
-        index.now().origins(program, spaces, atom, last).map(Some)
+        question(&self.base, index.now()).map(Some)
     }
 }

@@ -1,5 +1,6 @@
 //! The history of a base: looking at its commits without changing it.
 //!
+//! `log` goes through the commits, `asking` answers what is asked about single atoms, by an index or by the journal; `moments` says which commit a time means;
 //! `past` has spaces as they were and where atoms come from, for programs too; `derived` has what follows from
 //! rules, `difference` puts two commits beside each other,
 //! `sources` lists files; `written` writes atoms as source.
@@ -7,16 +8,20 @@
 //! A [`History`] sees the commits there were when it was opened, also while another process makes more. It holds no more of
 //! the base in memory than it takes to say what an atom is: atoms are read from the journal when they are asked for.
 
+mod asking;
 mod derived;
 mod difference;
 mod index;
 mod indexing;
+mod log;
+mod moments;
 mod origins;
 mod past;
 mod sources;
 mod written;
 
 pub use crate::commit_journal::{Beginning, Moment, MomentError};
+pub use asking::ReadAtom;
 pub use indexing::IndexReport;
 pub(crate) use past::{KeptHistory, statements};
 pub use sources::SourceView;
@@ -24,14 +29,14 @@ pub use written::{SourceWriter, Unwritten};
 
 use crate::commit_journal::load::{Loaded, decode};
 use crate::commit_journal::moment::date;
-use crate::commit_journal::record::{Record, TOP_SPACE};
+use crate::commit_journal::record::Record;
 use crate::commit_journal::verify::verify_at;
-use crate::commit_journal::{CheckpointVerdict, CommitJournal, Committed, KnowledgeBaseError, KnowledgeBaseReport};
+use crate::commit_journal::{CheckpointVerdict, CommitJournal, KnowledgeBaseError, KnowledgeBaseReport};
+use asking::KnownIndex;
 use journal::Disk;
-use metta::syntax::{self, Diagnostic};
+use metta::syntax;
 use metta::{Reason, Session, Tokenizer, WRITTEN_BYTES_MAX, read_atom};
-use origins::Causes;
-use space::{Atom, ImageDamage, SharedSpace, brief, catching_damage, written_bytes_least};
+use space::{Atom, ImageDamage, brief, catching_damage, written_bytes_least};
 use std::path::Path;
 use std::sync::Arc;
 use written::source_text;
@@ -41,6 +46,7 @@ pub struct History {
     session: Session,
     base: CommitJournal,
     report: KnowledgeBaseReport,
+    index: KnownIndex,
 }
 
 /// A commit of a base.
@@ -124,19 +130,6 @@ pub(crate) fn damage_warning(damage: &ImageDamage) -> String {
     )
 }
 
-/// Why a walk through the commits ends early.
-enum Halt {
-    Failed(KnowledgeBaseError),
-    /// Whoever takes the entries has seen enough.
-    Enough,
-}
-
-impl From<KnowledgeBaseError> for Halt {
-    fn from(error: KnowledgeBaseError) -> Self {
-        Self::Failed(error)
-    }
-}
-
 /// A record that is no atom, for people.
 fn describe(record: &Record<'_>, session: &mut Session) -> Result<String, String> {
     let mut text = |atom| decode(session.program_mut(), atom).map(|atom| shown(&atom));
@@ -210,7 +203,7 @@ impl History {
         let (session, loaded) = Loaded::open_outline(&base)?;
         base.end_at(loaded.epoch);
         let report = KnowledgeBaseReport::new(&loaded, &session, base.first()?);
-        Ok(Self { session, base, report })
+        Ok(Self { session, base, report, index: KnownIndex::Unopened })
     }
 
     /// Makes everything happen again that a base says, checks each commit on the way, and compares the newest checkpoint with what the
@@ -321,7 +314,7 @@ impl History {
     ///
     /// # Errors
     /// It is not one atom.
-    pub fn read(&self, text: &str) -> Result<Atom, Option<Box<Diagnostic>>> {
+    pub fn read(&self, text: &str) -> ReadAtom {
         let parsed = syntax::parse(text);
         if let Some(error) = parsed.first_error() {
             return Err(Some(Box::new(error.clone())));
@@ -333,148 +326,4 @@ impl History {
             _ => Err(None),
         }
     }
-
-    /// Where the atoms of the program's space that match a pattern come from.
-    ///
-    /// # Errors
-    /// The journal cannot be read.
-    pub fn why(&mut self, pattern: &Atom) -> Result<Origins, KnowledgeBaseError> {
-        let space = self.session.top_space();
-        let mut found = match self.indexed(&space, pattern)? {
-            Some(origins) => origins,
-            None => origins::origins(&self.base, self.session.program_mut(), &space, pattern, self.report.commits)?,
-        };
-        found.reasons.iter_mut().for_each(|reason| reason.atom = space::named_as_in_source(&reason.atom));
-        Ok(found)
-    }
-
-    /// What the index of the base says, if it has one that knows this very commit.
-    fn indexed(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Option<Origins>, KnowledgeBaseError> {
-        let Some(home) = self.base.home().filter(|_| pattern.is_ground()) else { return Ok(None) };
-        let (last, hash, start) = (self.report.commits, self.report.hash, self.report.first.saturating_sub(1));
-        let program = self.session.program_mut();
-        let answer = index::Indexed::read(home).and_then(|indexed| {
-            match indexed.filter(|found| found.is_of(&self.base, (last, hash, start))) {
-                Some(indexed) => indexed.origins(program, &origins::serials_of(space), pattern, last).map(Some),
-                None => Ok(None),
-            }
-        });
-        match answer {
-            Ok(answer) => Ok(answer),
-            Err(index::IndexError::Base(error)) => Err(error),
-            Err(index::IndexError::Unusable(reason) | index::IndexError::Closed(reason)) => {
-                let advice = "`metroon kb index DIR` makes it anew";
-                self.base.warn(format!(
-                    "the index of the history cannot be used ({reason}), the journal was read: {advice}"
-                ));
-                Ok(None)
-            }
-        }
-    }
-
-    /// Hands out the commits from one number to another, in order, each followed by its changes if they are asked for.
-    /// Ends when `take` says that it has seen enough, by `false`.
-    ///
-    /// # Errors
-    /// The journal cannot be read, or the first of these commits was given up.
-    pub fn log(
-        &mut self,
-        epochs: std::ops::RangeInclusive<u64>,
-        with_changes: bool,
-        take: &mut dyn FnMut(LogEntry<'_>) -> bool,
-    ) -> Result<(), KnowledgeBaseError> {
-        match self.walk(epochs, with_changes, take) {
-            Ok(()) | Err(Halt::Enough) => Ok(()),
-            Err(Halt::Failed(error)) => Err(error),
-        }
-    }
-
-    fn walk(
-        &mut self,
-        epochs: std::ops::RangeInclusive<u64>,
-        with_changes: bool,
-        take: &mut dyn FnMut(LogEntry<'_>) -> bool,
-    ) -> Result<(), Halt> {
-        let mut causes = Causes::default();
-        let before = epochs.start().saturating_sub(1);
-        let (start, mut commits) = self.base.commits_from_nearest(before, |_| true)?;
-        // A commit is shown by how it came about, which is more than what there was after it.
-        start.check(before)?;
-        start.each_record(|record| causes.take(&record))?;
-        while let Some(committed) = commits.next()? {
-            let is_shown = committed.header.as_ref().is_some_and(|header| epochs.contains(&header.epoch));
-            let mut before = (is_shown && with_changes).then(|| causes.clone());
-            let Some(view) = summary(&committed, &mut causes)?.filter(|_| is_shown) else { continue };
-            let is_last = view.epoch == *epochs.end();
-            if !take(LogEntry::Commit(&view)) {
-                return Err(Halt::Enough);
-            }
-            if let Some(before) = &mut before {
-                self.changes(&committed, before, take)?;
-            }
-            if is_last {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn changes(
-        &mut self,
-        committed: &Committed,
-        causes: &mut Causes,
-        take: &mut dyn FnMut(LogEntry<'_>) -> bool,
-    ) -> Result<(), Halt> {
-        committed.each(|record| {
-            causes.take(&record);
-            let (copies, space, text) = match &record {
-                record if is_bookkeeping(record) => return Ok(()),
-                Record::Count { space, copies, atom } => {
-                    let atom = decode(self.session.program_mut(), atom).map_err(|reason| committed.damaged(reason))?;
-                    let name = |space| self.session.program().space(space).map(|space| space.name().to_owned());
-                    let space = if *space == TOP_SPACE { None } else { name(*space) };
-                    (*copies, space, shown(&atom))
-                }
-                record => {
-                    let text = describe(record, &mut self.session).map_err(|reason| committed.damaged(reason))?;
-                    (0, None, text)
-                }
-            };
-            let (origin, line, _) = causes.place();
-            let change = Change { origin, line, copies, space, text };
-            if take(LogEntry::Change(&change)) { Ok(()) } else { Err(Halt::Enough) }
-        })
-    }
-}
-
-/// Whether a record changes nothing that a program sees.
-fn is_bookkeeping(record: &Record<'_>) -> bool {
-    matches!(
-        record,
-        Record::Cause { .. } | Record::SourceBegun { .. } | Record::SourceEnded { .. } | Record::Unstated { .. }
-    )
-}
-
-/// What a commit did; `None` for a note. Its changes are counted and not kept.
-fn summary(committed: &Committed, causes: &mut Causes) -> Result<Option<CommitView>, KnowledgeBaseError> {
-    let mut place = None;
-    let (mut added, mut removed, mut others) = (0, 0, 0);
-    committed.each(|record| {
-        causes.take(&record);
-        match &record {
-            record if is_bookkeeping(record) => return Ok(()),
-            Record::Count { copies, .. } => {
-                let side = if *copies > 0 { &mut added } else { &mut removed };
-                *side += copies.unsigned_abs();
-            }
-            _ => others += 1,
-        }
-        place.get_or_insert_with(|| causes.place());
-        Ok::<(), KnowledgeBaseError>(())
-    })?;
-    Ok(committed.header.as_ref().map(|header| {
-        let (origin, line, _) = place.unwrap_or_default();
-        let hash = u128::from_le_bytes(header.hash);
-        CommitView { epoch: header.epoch, hash, time: header.time, origin, line, added, removed, others }
-    }))
 }

@@ -23,21 +23,16 @@ pub(super) fn origins(
     pattern: &Atom,
     last: u64,
 ) -> Result<Origins, KnowledgeBaseError> {
-    let serials = serials_of(space);
-    let wanted = Wanted::of(pattern);
+    let asked = Asked::of(serials_of(space), pattern);
     let mut found: Vec<(u64, Vec<u8>, Reason)> = Vec::new();
     let mut walk = Causes::default();
     let (start, mut commits) = base.commits()?;
     start.each_record(|record| walk.take(&record))?;
     start.each_atom(|serial, copies, atom| {
-        if !serials.contains(&serial) || !wanted.may_be(&atom) {
-            return Ok(());
-        }
-        let (bytes, atom) = (atom.bytes.to_vec(), decode(program, &atom)?);
-        if matches(program, pattern, &atom) {
+        if let Some(found_atom) = asked.find(program, serial, &atom)? {
             let (epoch, origin) = (start.epoch, String::new());
-            let given_up = Reason { atom, epoch, origin, line: 0, column: 0 };
-            found.extend(std::iter::repeat_n((serial, bytes, given_up), copies));
+            let given_up = Reason { atom: found_atom, epoch, origin, line: 0, column: 0 };
+            found.extend(std::iter::repeat_n((serial, atom.bytes.to_vec(), given_up), copies));
         }
         Ok(())
     })?;
@@ -53,7 +48,7 @@ pub(super) fn origins(
         committed.each(|record| {
             walk.take(&record);
             let Record::Count { space, copies, atom } = record else { return Ok(()) };
-            if !serials.contains(&space) || !wanted.may_be(&atom) {
+            if !asked.may_be(space, &atom) {
                 return Ok(());
             }
             if copies < 0 {
@@ -68,10 +63,8 @@ pub(super) fn origins(
                 return Ok(());
             }
             let bytes = atom.bytes.to_vec();
-            let atom = decode(program, &atom).map_err(|reason| committed.damaged(reason))?;
-            if !matches(program, pattern, &atom) {
-                return Ok(());
-            }
+            let atom = asked.find(program, space, &atom).map_err(|reason| committed.damaged(reason))?;
+            let Some(atom) = atom else { return Ok(()) };
             let (origin, line, column) = walk.place();
             let reason = Reason { atom, epoch: header.epoch, origin, line, column };
             found.extend(std::iter::repeat_n((space, bytes, reason), copies as usize));
@@ -81,6 +74,38 @@ pub(super) fn origins(
     let reasons = found.into_iter().map(|(_, _, reason)| reason);
     let (reasons, given_up): (Vec<Reason>, Vec<Reason>) = reasons.partition(|reason| reason.epoch > start.epoch);
     Ok(Origins { reasons, given_up: given_up.len() as u64 })
+}
+
+/// The atoms of some spaces that a pattern asks for.
+pub(super) struct Asked<'a> {
+    serials: Vec<u64>,
+    pattern: &'a Atom,
+    wanted: Wanted,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(serials: Vec<u64>, pattern: &'a Atom) -> Self {
+        Self { serials, pattern, wanted: Wanted::of(pattern) }
+    }
+
+    /// Whether an atom of a space may be one of them, before it is decoded.
+    pub(super) fn may_be(&self, space: u64, atom: &AtomRecord<'_>) -> bool {
+        self.serials.contains(&space) && self.wanted.may_be(atom)
+    }
+
+    /// An atom of a space, if it is one of them.
+    pub(super) fn find(
+        &self,
+        program: &mut Program,
+        space: u64,
+        atom: &AtomRecord<'_>,
+    ) -> Result<Option<Atom>, String> {
+        if !self.may_be(space, atom) {
+            return Ok(None);
+        }
+        let atom = decode(program, atom)?;
+        Ok(matches(program, self.pattern, &atom).then_some(atom))
+    }
 }
 
 /// What the bytes of an atom say of whether it is asked for, before it is decoded.

@@ -1,6 +1,7 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
 use super::Origins;
+use super::index::{Indexed, Question};
 use super::indexing::KeptIndex;
 use super::origins::{origins, serials_of};
 use crate::commit_journal::ledger::SharedLedger;
@@ -73,7 +74,10 @@ impl History for KeptHistory {
     ) -> Result<Vec<Reason>, RunRecordError> {
         let last = self.ledger.borrow().epoch;
         let spaces = serials_of(space);
-        let indexed = if pattern.is_ground() { self.index.origins(program, &spaces, pattern, last)? } else { None };
+        let mut ask = |base: &CommitJournal, index: &Indexed| {
+            index.origins(program, &Question { base, spaces: &spaces, atom: pattern, last })
+        };
+        let indexed = if pattern.is_ground() { self.index.ask(last, &mut ask)? } else { None };
         let Origins { reasons, given_up } = match indexed {
             Some(origins) => origins,
             None => origins(&self.base, program, space, pattern, last)?,

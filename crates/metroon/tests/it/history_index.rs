@@ -3,7 +3,7 @@
 use crate::history::{Writer, run, world};
 use generate::Dice;
 use journal::{Directory, Disk};
-use metroon::history::History;
+use metroon::history::{History, LogEntry};
 use metroon::storage::CommitJournal;
 use metroon::{Atom, Engine};
 use std::fs;
@@ -53,10 +53,101 @@ fn asked(history: &History, writer: &mut Writer) -> Vec<Atom> {
     atoms
 }
 
-/// Compares what is said of each atom: with the index in an engine, with the index of one who reads, and by the journal.
+/// The commits that changed an atom, with what they did to it, and how many copies are older.
+fn log_of(history: &mut History, atom: &Atom, from: u64, to: u64, with_changes: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let given_up = history.log_of(atom, from..=to, with_changes, &mut |entry| {
+        lines.push(format!("{entry:?}"));
+        true
+    });
+    match given_up {
+        Ok(copies) => lines.push(format!("{copies} copies are older")),
+        Err(error) => lines.push(error.to_string()),
+    }
+    lines
+}
+
+/// The commits of the whole log among whose changes an atom is, in the program's space or in those of modules.
+fn searched(history: &mut History, atom: &Atom) -> Vec<u64> {
+    let (text, mut commit, mut found) = (history.text(atom), 0, Vec::new());
+    let walked = history.log(history.first()..=u64::MAX, true, &mut |entry| {
+        match entry {
+            LogEntry::Commit(view) => commit = view.epoch,
+            LogEntry::Change(change) => {
+                let is_asked = change.copies != 0 && change.space.is_none() && change.text == text;
+                found.extend(is_asked.then_some(commit));
+            }
+        }
+        true
+    });
+    walked.expect("it reads");
+    found.dedup();
+    found
+}
+
+/// Compares what is said of the past of some atoms by an index and by the journal, and the journal's answers with the atoms that there were.
+fn compare_past(folder: &Path, atoms: &[Atom], dice: &mut Dice, context: &str) {
+    let (mut journal, mut reader) = (by_journal(folder), History::open(folder).expect("it is sound"));
+    let (first, last) = (journal.first(), journal.epoch());
+    for _ in 0..12 {
+        let Some(atom) = atoms.get(dice.below(atoms.len().max(1))) else { return };
+        let from = dice.below(last as usize + 2) as u64;
+        for (from, to) in [(first, u64::MAX), (from, from + dice.below(6) as u64)] {
+            let with_changes = dice.below(2) == 0;
+            let [expected, found] =
+                [&mut journal, &mut reader].map(|history| log_of(history, atom, from, to, with_changes));
+            assert_eq!(found, expected, "{atom}, log from {from} to {to}, {context}");
+        }
+        let epoch = dice.below(last as usize + 2) as u64;
+        let [expected, found] =
+            [&mut journal, &mut reader].map(|history| history.why_at(atom, epoch).map_err(|error| error.to_string()));
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{atom}, after {epoch}, {context}");
+        let [expected, found] = [&mut journal, &mut reader]
+            .map(|history| history.copies_at(atom, epoch).map_err(|error| error.to_string()));
+        assert_eq!(found, expected, "{atom}, copies after {epoch}, {context}");
+        check_past(&mut journal, atom, epoch, context);
+        let text = journal.text(atom);
+        let by_hand = History::open_at(folder, epoch).map(|history| (history.read(&text), history));
+        let asked = History::open_to_ask(folder, Some(epoch), &text);
+        match (by_hand, asked) {
+            (Ok((Ok(atom), mut then)), Ok((mut now, Ok(same)))) => {
+                let expected = then.why(&atom).expect("it reads");
+                let found = now.why_at(&same, epoch).expect("it reads");
+                let [expected, found] = [(atom, expected), (same, found)].map(|found| format!("{found:?}"));
+                assert_eq!(found, expected, "{text} after {epoch}, {context}");
+            }
+            (Err(expected), Err(found)) => assert_eq!(found.to_string(), expected.to_string(), "{context}"),
+            (expected, found) => panic!("{:?}, {:?}", expected.map(|(atom, _)| atom), found.map(|(_, atom)| atom)),
+        }
+    }
+}
+
+/// What the journal says of the copies of an atom is how many of the atoms that there were are it.
+fn check_past(journal: &mut History, atom: &Atom, epoch: u64, context: &str) {
+    let Ok(atoms) = journal.atoms_at(epoch) else { return };
+    let bytes = space::canonical::encode(atom);
+    let there = atoms.iter().filter(|held| held.is_ground() && space::canonical::encode(held) == bytes).count() as u64;
+    let copies = journal.copies_at(atom, epoch).expect("it reads");
+    // Modules that are imported have atoms as well.
+    assert!(copies >= there, "{atom}, {copies} copies after {epoch}, {there} are there, {context}");
+    let searched = searched(journal, atom);
+    let mut logged = Vec::new();
+    let walked = journal.log_of(atom, journal.first()..=u64::MAX, false, &mut |entry| {
+        logged.extend(if let LogEntry::Commit(view) = entry { Some(view.epoch) } else { None });
+        true
+    });
+    walked.expect("it reads");
+    logged.retain(|epoch| searched.contains(epoch));
+    assert_eq!(logged, searched, "{atom}, {context}");
+}
+
+/// Compares what is said of each atom: with the index in an engine, with the index of one who reads, and by the journal. The one who reads
+/// comes first, while the index may be behind.
 fn compare(folder: &Path, writer: &mut Writer, context: &str) {
     let mut journal = by_journal(folder);
     let atoms = asked(&journal, writer);
+    let mut dice = Dice::new(journal.epoch() * 31 + context.len() as u64);
+    compare_past(folder, &atoms, &mut dice, &format!("behind, {context}"));
     let expected: Vec<String> =
         atoms.iter().map(|atom| format!("{:?}", journal.why(atom).expect("it reads").reasons)).collect();
     let mut engine = engine(folder);
@@ -70,6 +161,7 @@ fn compare(folder: &Path, writer: &mut Writer, context: &str) {
         let found = reader.why(atom).expect("it reads").reasons;
         assert_eq!(format!("{found:?}"), *expected, "{atom}, read, {context}");
     }
+    compare_past(folder, &atoms, &mut dice, context);
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -16,37 +16,36 @@
 //!
 //! Invariant: an answer from the index is the answer that the journal gives. What is damaged is never answered from.
 
-use super::Origins;
-use super::origins::{Causes, matches};
+mod answers;
+mod entries;
+mod mark;
+
+pub(crate) use answers::{AtomCommit, Events, Indexed, Question};
+
+use super::log::Summary;
+use super::origins::Causes;
 use crate::commit_journal::record::Record;
 use crate::commit_journal::{CommitJournal, Commits, Committed, KnowledgeBaseError};
-use journal::{Chain, Position, Reader};
-use metta::{Program, Reason};
+use answers::after;
+use entries::{CommitEntry, EVENT_KEY_BYTES, event_key, event_value, hash_of, time_key, time_of};
+use journal::Position;
+use mark::Mark;
 use rustc_hash::FxHashMap;
-use space::{Atom, canonical};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use store::{Batch, Durability, KeyShape, Keyspace, OpenError, Options, Snapshot, Store};
 
 /// What lies in the directory of a base that has an index.
 const FOLDER: &str = "history";
 /// What lies in that folder if it is an index.
 const SIGN: &str = "INDEX";
-const SIGN_TEXT: &str = "METROON index of a history, version 1\n";
-/// Hash, space, commit, place in the commit.
-const EVENT_KEY_BYTES: u16 = 36;
-const HASH_BYTES: usize = 16;
-/// Copies, name, line, column.
-const EVENT_BYTES: usize = 20;
+const SIGN_TEXT: &str = "METROON index of a history\n";
 /// How many bytes of events are written together.
 const BATCH_BYTES: usize = 1 << 20;
 /// How many bytes of events of one commit are written before its mark.
 const PART_BYTES: usize = 64 << 20;
-const VERSION: u64 = 1;
 const MARK_KEY: &str = "mark";
-const MARK_NUMBERS: usize = 13 + Chain::BYTES / 8;
 
 /// Where the index of a base in a directory lies.
 pub(crate) fn folder_of(directory: &Path) -> PathBuf {
@@ -107,67 +106,29 @@ fn not_opened(error: &OpenError) -> IndexError {
     }
 }
 
-/// How far an index has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mark {
-    epoch: u64,
-    hash: u128,
-    /// The commit before the first that is kept.
-    start: u64,
-    /// Where the journal goes on behind the commit.
-    position: Position,
-    /// The source, line and column of the last form.
-    cause: [u32; 3],
-    /// Whether no event of a later commit was written.
-    is_whole: bool,
-}
-
-impl Mark {
-    fn encode(&self) -> Vec<u8> {
-        let [high, low] = [(self.hash >> 64) as u64, self.hash as u64];
-        let [source, line, column] = self.cause.map(u64::from);
-        let numbers = [VERSION, self.epoch, high, low, self.start, source, line, column];
-        let numbers = numbers.into_iter().chain(self.position.to_numbers()).map(u64::to_le_bytes);
-        let parts =
-            [&numbers.collect::<Vec<_>>().concat(), &self.position.chain.as_bytes()[..], &[u8::from(self.is_whole)]];
-        parts.concat()
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let (is_whole, bytes) = bytes.split_last()?;
-        let (numbers, rest) = bytes.as_chunks::<8>();
-        let numbers: [[u8; 8]; MARK_NUMBERS] = numbers.try_into().ok().filter(|_| rest.is_empty())?;
-        let (numbers, chain) = numbers.split_at(MARK_NUMBERS - Chain::BYTES / 8);
-        let number = |at: usize| u64::from_le_bytes(numbers[at]);
-        let chain = Chain::from_bytes(chain.concat().try_into().ok()?);
-        let position = Position::from_numbers([8, 9, 10, 11, 12].map(number), chain);
-        let hash = u128::from(number(2)) << 64 | u128::from(number(3));
-        let cause = [5, 6, 7].map(|at| number(at) as u32);
-        let is_whole = *is_whole == 1;
-        let mark = Self { epoch: number(1), hash, start: number(4), position, cause, is_whole };
-        (number(0) == VERSION).then_some(mark)
-    }
-}
-
 /// The keyspaces of an index.
 #[derive(Clone, Copy)]
 struct Keyspaces {
     events: Keyspace,
+    commits: Keyspace,
+    times: Keyspace,
     names: Keyspace,
     sources: Keyspace,
     marks: Keyspace,
 }
 
-const SHAPES: [(&str, KeyShape); 4] = [
+const SHAPES: [(&str, KeyShape); 6] = [
     ("events", KeyShape::Fixed(EVENT_KEY_BYTES)),
+    ("commits", KeyShape::Fixed(8)),
+    ("times", KeyShape::Fixed(8)),
     ("names", KeyShape::Fixed(4)),
     ("sources", KeyShape::Fixed(4)),
     ("mark", KeyShape::Bytes),
 ];
 
 impl Keyspaces {
-    fn of([events, names, sources, marks]: [Keyspace; 4]) -> Self {
-        Self { events, names, sources, marks }
+    fn of([events, commits, times, names, sources, marks]: [Keyspace; 6]) -> Self {
+        Self { events, commits, times, names, sources, marks }
     }
 
     fn made(store: &Store) -> Result<Self, IndexError> {
@@ -183,163 +144,43 @@ impl Keyspaces {
     }
 }
 
-/// What sources were ever called.
-#[derive(Clone, Default)]
+/// The numbers of what sources were ever called.
+#[derive(Default)]
 struct Names {
-    texts: Vec<String>,
     numbers: FxHashMap<String, u32>,
 }
 
 impl Names {
+    fn of(indexed: &Indexed) -> Result<Self, IndexError> {
+        let mut names = Self::default();
+        let mut range = indexed.snapshot.all(indexed.keyspaces.names).map_err(unusable)?;
+        while let Some((_, text)) = range.next().map_err(unusable)? {
+            names.number(std::str::from_utf8(text).map_err(unusable)?);
+        }
+        Ok(names)
+    }
+
     /// The number of a name, and whether it is new.
     fn number(&mut self, text: &str) -> (u32, bool) {
         if let Some(number) = self.numbers.get(text) {
             return (*number, false);
         }
-        let number = self.texts.len() as u32;
-        self.texts.push(text.to_owned());
+        let number = self.numbers.len() as u32;
         self.numbers.insert(text.to_owned(), number);
         (number, true)
     }
-}
-
-/// What an index knows at a moment, for those who ask.
-pub(crate) struct Indexed {
-    snapshot: Snapshot,
-    keyspaces: Keyspaces,
-    names: Names,
-    mark: Option<Mark>,
 }
 
 /// An index that is kept up.
 pub(crate) struct HistoryIndex {
     store: Store,
     now: Indexed,
+    names: Names,
     causes: Causes,
+    /// The last time in `times`.
+    latest: Option<i64>,
     /// Whether the commit of the mark was found in the journal, and how often commits had been given up then.
     checked_at: Option<u64>,
-}
-
-fn event_key(hash: &[u8; HASH_BYTES], space: u64, epoch: u64, place: u32) -> Vec<u8> {
-    [&hash[..], &space.to_be_bytes(), &epoch.to_be_bytes(), &place.to_be_bytes()].concat()
-}
-
-fn hash_of(bytes: &[u8]) -> [u8; HASH_BYTES] {
-    let hash = blake3::hash(bytes);
-    *hash.as_bytes().first_chunk().expect("a hash is longer")
-}
-
-/// One time that copies of an atom came or went.
-#[derive(Clone, Copy)]
-struct Event {
-    epoch: u64,
-    place: u32,
-    copies: i64,
-    name: u32,
-    line: u32,
-    column: u32,
-}
-
-impl Event {
-    fn decode(key: &[u8], value: &[u8]) -> Option<Self> {
-        let rest = key.get(HASH_BYTES + 8..)?;
-        let (epoch, place) = (u64::from_be_bytes(*rest.first_chunk()?), u32::from_be_bytes(*rest.last_chunk()?));
-        let copies = i64::from_le_bytes(*value.first_chunk()?);
-        let number = |at: usize| Some(u32::from_le_bytes(*value.get(at..)?.first_chunk()?));
-        let (name, line, column) = (number(8)?, number(12)?, number(16)?);
-        (value.len() == EVENT_BYTES).then_some(Self { epoch, place, copies, name, line, column })
-    }
-}
-
-impl Indexed {
-    fn of(snapshot: Snapshot, keyspaces: Keyspaces) -> Result<Self, IndexError> {
-        let mark = snapshot.get(keyspaces.marks, MARK_KEY).map_err(unusable)?;
-        let mark =
-            mark.map(|bytes| Mark::decode(&bytes).ok_or_else(|| unusable("its mark is not one of this version")));
-        let mut names = Names::default();
-        let mut range = snapshot.all(keyspaces.names).map_err(unusable)?;
-        while let Some((_, text)) = range.next().map_err(unusable)? {
-            names.number(std::str::from_utf8(text).map_err(unusable)?);
-        }
-        Ok(Self { snapshot, keyspaces, names, mark: mark.transpose()? })
-    }
-
-    /// The index of the base in a directory as it is now, for reading; `None` if there is none, or nothing in it.
-    ///
-    /// # Errors
-    /// It is damaged.
-    pub(crate) fn read(directory: &Path) -> Result<Option<Self>, IndexError> {
-        if !folder_of(directory).join(SIGN).is_file() {
-            return Ok(None);
-        }
-        let snapshot = match Store::open_read_only(store_of(directory)) {
-            Err(OpenError::Absent) => return Ok(None),
-            opened => opened.map_err(|error| not_opened(&error))?,
-        };
-        let Some(keyspaces) = Keyspaces::found(&snapshot) else { return Ok(None) };
-        Ok(Some(Self::of(snapshot, keyspaces)?).filter(|indexed| indexed.mark.is_some_and(|mark| mark.is_whole)))
-    }
-
-    /// Whether it has come as far as this commit of a base, of this state, and the same commits were given up.
-    pub(crate) fn is_of(&self, base: &CommitJournal, (epoch, hash, start): (u64, u128, u64)) -> bool {
-        let mark = self.mark.filter(|mark| (mark.epoch, mark.hash, mark.start) == (epoch, hash, start));
-        mark.is_some_and(|mark| Reader::from_position(Arc::clone(&base.disk), &mark.position).is_ok())
-    }
-
-    /// The events of an atom in a space, in their order, up to a commit.
-    fn events(&self, hash: &[u8; HASH_BYTES], space: u64, last: u64) -> Result<Vec<Event>, IndexError> {
-        let (from, to) = (event_key(hash, space, 0, 0), event_key(hash, space, last, u32::MAX));
-        let mut range = self.snapshot.range(self.keyspaces.events, from..=to).map_err(unusable)?;
-        let mut events = Vec::new();
-        while let Some((key, value)) = range.next().map_err(unusable)? {
-            events.push(Event::decode(key, value).ok_or_else(|| unusable("an entry is not an event"))?);
-        }
-        Ok(events)
-    }
-
-    /// Where the copies of an atom without variables come from that spaces have after a commit, as
-    /// [`origins`](super::origins::origins) finds it in the journal.
-    ///
-    /// # Errors
-    /// The index is damaged.
-    pub(crate) fn origins(
-        &self,
-        program: &mut Program,
-        spaces: &[u64],
-        atom: &Atom,
-        last: u64,
-    ) -> Result<Origins, IndexError> {
-        let start = self.mark.map_or(0, |mark| mark.start);
-        let hash = hash_of(&canonical::encode(atom));
-        let mut found: Vec<Event> = Vec::new();
-        for &space in spaces {
-            let mut there: Vec<Event> = Vec::new();
-            for event in self.events(&hash, space, last)? {
-                let copies = usize::try_from(event.copies.unsigned_abs()).map_err(unusable)?;
-                if event.copies > 0 {
-                    there.extend(std::iter::repeat_n(event, copies));
-                } else {
-                    // The copies that came last go first.
-                    there.truncate(there.len().saturating_sub(copies));
-                }
-            }
-            found.extend(there);
-        }
-        if found.is_empty() || !matches(program, atom, atom) {
-            return Ok(Origins::default());
-        }
-        found.sort_by_key(|event| (event.epoch, event.place));
-        let given_up = found.iter().filter(|event| event.epoch <= start).count() as u64;
-        let kept = found.iter().filter(|event| event.epoch > start);
-        let reasons: Result<Vec<Reason>, IndexError> = kept.map(|event| self.reason(atom, event)).collect();
-        Ok(Origins { reasons: reasons?, given_up })
-    }
-
-    fn reason(&self, atom: &Atom, event: &Event) -> Result<Reason, IndexError> {
-        let origin = self.names.texts.get(event.name as usize).ok_or_else(|| unusable("a name is missing"))?;
-        let Event { epoch, line, column, .. } = *event;
-        Ok(Reason { atom: atom.clone(), epoch, origin: origin.clone(), line, column })
-    }
 }
 
 impl HistoryIndex {
@@ -398,14 +239,12 @@ impl HistoryIndex {
     fn of(store: Store) -> Result<Self, IndexError> {
         let keyspaces = Keyspaces::made(&store)?;
         let now = Indexed::of(store.snapshot(), keyspaces)?;
-        let mut causes = Causes::default();
-        let mut range = now.snapshot.all(keyspaces.sources).map_err(unusable)?;
-        while let Some((key, text)) = range.next().map_err(unusable)? {
-            let source = u32::from_be_bytes(key.try_into().map_err(unusable)?);
-            causes.name(source, std::str::from_utf8(text).map_err(unusable)?);
-        }
-        causes.go_to(now.mark.map_or([0; 3], |mark| mark.cause));
-        Ok(Self { store, now, causes, checked_at: None })
+        let (names, causes) = (Names::of(&now)?, now.causes()?);
+        let mut times = now.snapshot.all(keyspaces.times).map_err(unusable)?;
+        let latest = times.next_back().map_err(unusable)?;
+        let latest =
+            latest.map(|(key, _)| time_of(key).ok_or_else(|| unusable("an entry is not a time"))).transpose()?;
+        Ok(Self { store, now, names, causes, latest, checked_at: None })
     }
 
     /// The last commit that it knows.
@@ -430,7 +269,8 @@ impl HistoryIndex {
         let start = base.first()?.saturating_sub(1);
         let mut until = base.reader();
         until.end_at(last);
-        let mut taken = Taken { batch: Batch::new(), events: 0, mark: self.now.mark, start };
+        let words = self.now.mark.map_or(start, |mark| mark.words);
+        let mut taken = Taken { batch: Batch::new(), events: 0, mark: self.now.mark, start, words };
         let mut commits = match self.now.mark {
             Some(mark) => after(&until, mark, start)?,
             None => self.beginning(&until, &mut taken)?,
@@ -462,7 +302,7 @@ impl HistoryIndex {
     /// Takes what there was before the first commit that is kept; gives the commits.
     fn beginning(&mut self, base: &CommitJournal, taken: &mut Taken) -> Result<Commits, IndexError> {
         let (start, commits) = base.commits()?;
-        taken.start = start.epoch;
+        (taken.start, taken.words) = (start.epoch, start.epoch);
         start.each_record(|record| self.take_record(taken, start.epoch, &mut 0, &record))?;
         let mut place = 0;
         start.each_atom(|serial, copies, atom| {
@@ -475,15 +315,43 @@ impl HistoryIndex {
 
     fn take_commit(&mut self, taken: &mut Taken, committed: &Committed, position: Position) -> Result<(), IndexError> {
         let epoch = committed.header.as_ref().map_or(0, |header| header.epoch);
-        let mut place = 0;
+        if let Some(time) = committed.header.as_ref().and_then(|header| header.time) {
+            self.take_time(taken, epoch, time)?;
+        }
+        let (mut place, mut summary) = (0, Summary::default());
         committed.each(|record| {
             self.take_record(taken, epoch, &mut place, &record);
+            summary.take(&record, &self.causes);
+            if changes_words(&record) {
+                taken.words = epoch;
+            }
             self.write_part(taken)
         })?;
         if let Some(header) = &committed.header {
-            let (hash, start, cause) = (u128::from_le_bytes(header.hash), taken.start, self.causes.at());
-            taken.mark = Some(Mark { epoch, hash, start, position, cause, is_whole: true });
+            let view = summary.view(header);
+            let name = self.name(taken, &view.origin);
+            taken.batch.put(self.now.keyspaces.commits, epoch.to_be_bytes(), CommitEntry::encode(&view, name));
+            let (start, words, cause) = (taken.start, taken.words, self.causes.at());
+            taken.mark = Some(Mark { epoch, hash: view.hash, start, words, position, cause, is_whole: true });
         }
+        Ok(())
+    }
+
+    /// Keeps of each time the last commit that was made by then. If a clock was set back, the commits with later times before it are no longer the
+    /// last by any time.
+    fn take_time(&mut self, taken: &mut Taken, epoch: u64, time: i64) -> Result<(), IndexError> {
+        let times = self.now.keyspaces.times;
+        if self.latest.is_some_and(|latest| latest > time) {
+            // What is still in the batch cannot be looked at.
+            self.write(taken, true)?;
+            let snapshot = self.store.snapshot();
+            let mut later = snapshot.range(times, time_key(time)..=time_key(i64::MAX)).map_err(unusable)?;
+            while let Some((key, _)) = later.next().map_err(unusable)? {
+                taken.batch.delete(times, key);
+            }
+        }
+        taken.batch.put(times, time_key(time), epoch.to_be_bytes());
+        self.latest = Some(time);
         Ok(())
     }
 
@@ -503,14 +371,19 @@ impl HistoryIndex {
 
     fn add_event(&mut self, taken: &mut Taken, atom: &[u8], (space, epoch, place): (u64, u64, u32), copies: i64) {
         let (origin, line, column) = self.causes.place();
-        let (name, is_new) = self.now.names.number(&origin);
-        if is_new {
-            taken.batch.put(self.now.keyspaces.names, name.to_be_bytes(), &origin);
-        }
-        let value = [&copies.to_le_bytes()[..], &name.to_le_bytes(), &line.to_le_bytes(), &column.to_le_bytes()];
+        let name = self.name(taken, &origin);
         let key = event_key(&hash_of(atom), space, epoch, place);
-        taken.batch.put(self.now.keyspaces.events, key, value.concat());
+        taken.batch.put(self.now.keyspaces.events, key, event_value(copies, name, line, column));
         taken.events += 1;
+    }
+
+    /// The number of what a source is called.
+    fn name(&mut self, taken: &mut Taken, text: &str) -> u32 {
+        let (number, is_new) = self.names.number(text);
+        if is_new {
+            taken.batch.put(self.now.keyspaces.names, number.to_be_bytes(), text);
+        }
+        number
     }
 
     /// Writes the events so far of a commit, or of what there was before the first, if they are very many.
@@ -535,14 +408,19 @@ struct Taken {
     events: u64,
     mark: Option<Mark>,
     start: u64,
+    words: u64,
 }
 
-/// The commits after that of a mark, if the journal has the same history up to there.
-fn after(base: &CommitJournal, mark: Mark, start: u64) -> Result<Commits, IndexError> {
-    let other = || unusable("it is one of another history");
-    if mark.start != start {
-        return Err(other());
-    }
-    let reader = Reader::from_position(Arc::clone(&base.disk), &mark.position);
-    Ok(base.commits_after(reader.map_err(|_| other())?, mark.epoch))
+/// Whether a record may change what words mean, or which atoms a query finds beside those of the program's own space.
+fn changes_words(record: &Record<'_>) -> bool {
+    matches!(
+        record,
+        Record::Bound { .. }
+            | Record::WordsImported { .. }
+            | Record::Imported { .. }
+            | Record::ModuleMade { .. }
+            | Record::ModuleNamed { .. }
+            | Record::ModuleForgotten { .. }
+            | Record::Setting { .. }
+    )
 }
