@@ -197,3 +197,53 @@ fn a_recorded_run_with_dates_is_replayed() {
     assert_eq!(folder.good(&["replay", "run.tape"]), "[()]\n[()]\n");
     folder.good(&["replay", "run.tape", "--to", "1"]);
 }
+
+/// What a command prints about the past of an atom, with an index of the history and without one.
+fn with_and_without_index(folder: &Folder, arguments: &[&str]) -> String {
+    folder.good(&["kb", "index", "kb"]);
+    let indexed = folder.run(arguments);
+    std::fs::remove_dir_all(folder.path().join("kb/history")).expect("it is removed");
+    let read = folder.run(arguments);
+    assert_eq!((&indexed.out, &indexed.err, indexed.code), (&read.out, &read.err, read.code), "{arguments:?}");
+    indexed.out + &indexed.err
+}
+
+#[test]
+fn the_log_of_an_atom_has_the_commits_that_changed_it() {
+    let folder = towns("kb-log-atom");
+    folder.good(&["run", "--kb", "kb", "-e", "!(add-atom &self (town Hamar))", "-e", "!(add-atom &self (town Moss))"]);
+    let commits = |arguments: &[&str]| -> Vec<String> {
+        let printed = with_and_without_index(&folder, &[&["kb", "log", "kb"], arguments].concat());
+        printed.lines().map(|line| line.trim().split(' ').next().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(commits(&["(town Hamar)"]), ["1", "2", "5"]);
+    assert_eq!(commits(&["(town Hamar)", "--from", "2", "--to", "3"]), ["2"]);
+    assert_eq!(commits(&["(town $x)"]), ["1", "2", "5", "6"]);
+    let changes = with_and_without_index(&folder, &["kb", "log", "kb", "(town Oslo)", "--changes"]);
+    let below: Vec<&str> = changes.lines().skip(1).collect();
+    assert_eq!(below, ["        + (town Oslo)  towns.metta:1", "        + (town Oslo)  towns.metta:1"], "{changes}");
+    let json = with_and_without_index(&folder, &["kb", "log", "kb", "(town Moss)", "--changes", "--json"]);
+    let lines: Vec<serde_json::Value> =
+        json.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+    assert_eq!((lines[0]["commit"].as_u64(), lines[0]["added"].as_u64()), (Some(6), Some(1)), "{json}");
+    assert_eq!((lines[1]["atom"].as_str(), lines[1]["copies"].as_i64()), (Some("(town Moss)"), Some(1)), "{json}");
+    let nothing = with_and_without_index(&folder, &["kb", "log", "kb", "(town Bodo)"]);
+    assert!(nothing.contains("no commit of kb added or took away an atom that matches (town Bodo)"), "{nothing}");
+    let torn = folder.run(&["kb", "log", "kb", "(town"]);
+    assert_eq!(torn.code, Some(3), "{}", torn.err);
+}
+
+#[test]
+fn why_at_an_earlier_commit_reads_the_words_of_that_commit() {
+    let folder = towns("kb-why-as-of");
+    let why = |atom: &str, when: &str| with_and_without_index(&folder, &["why", "kb", atom, "--as-of", when]);
+    assert_eq!(why("(town Hamar)", "1"), "(town Hamar)  commit 1  towns.metta:1:13\n");
+    assert_eq!(why("(town Oslo)", "2").lines().count(), 2);
+    assert!(why("(town Hamar)", "2").contains("no atom of kb matches (town Hamar)"));
+    assert!(why("(town Oslo)", "9").contains("there is no commit 9"));
+    assert!(why("(town Oslo)", "2001-01-01").contains("no commit was made at 2001-01-01"));
+    assert_eq!(why("(town Hamar)", "2200-01-01"), why("(town Hamar)", "3"));
+    folder.good(&["run", "--kb", "kb", "-e", "!(bind! &here (new-space))", "-e", "!(add-atom &self (town &here))"]);
+    assert!(why("(town &here)", "4").contains("no atom of kb matches"));
+    assert!(why("(town &here)", "6").contains("commit 6"));
+}

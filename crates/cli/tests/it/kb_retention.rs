@@ -35,6 +35,7 @@ fn what_was_given_up_is_said_to_be() {
         &["kb", "query", "kb", "(fact $x)", "--as-of", "1"],
         &["run", "--kb", "kb", "--as-of", "1", "-e", "!(match &self (fact $x) $x)"],
         &["why", "kb", "(fact 1)", "--as-of", "1"],
+        &["kb", "log", "kb", "(fact 4)", "--from", "1"],
         &["watch", "kb", "(fact $x)", "--from", "1"],
     ] {
         let refused = folder.run(arguments);

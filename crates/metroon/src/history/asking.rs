@@ -247,3 +247,44 @@ fn is_unchanging(atom: &Atom) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Engine, MemoryWorld};
+
+    fn run(folder: &Path, text: &str) {
+        let base = CommitJournal::open(folder).expect("the base opens");
+        let mut engine = Engine::with_base(MemoryWorld::default(), base).expect("the base loads");
+        engine.run_text(text, &mut |_, _| Ok(()));
+        engine.finish().expect("the base closes");
+    }
+
+    /// An index that is behind is used, and so is one that is ahead of a history that was opened before.
+    #[test]
+    fn an_index_answers_before_and_after_the_commit_that_it_ends_with() {
+        let folder = std::env::temp_dir().join(format!("metroon-asking-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        run(&folder, "(a) (a)");
+        run(&folder, "! (remove-atom &self (a))");
+        let index = || CommitJournal::open(&folder).expect("it opens").index_history().expect("it is made");
+        index();
+        run(&folder, "! (add-atom &self (a)) ! (add-atom &self (b)) (a)");
+        let mut behind = History::open(&folder).expect("it opens");
+        let atom = behind.read("(a)").expect("it parses");
+        let copies = |history: &mut History| -> Vec<u64> {
+            (0..=5).map(|epoch| history.copies_at(&atom, epoch).expect("it is known")).collect()
+        };
+        assert_eq!(copies(&mut behind), [0, 2, 1, 2, 2, 3]);
+        assert!(matches!(behind.index, KnownIndex::Open(_)));
+        let mut ahead = History::open(&folder).expect("it opens");
+        run(&folder, "! (bind! &word (new-space)) ! (add-atom &self (a))");
+        assert_eq!(index().taken, 4);
+        assert_eq!(copies(&mut ahead), [0, 2, 1, 2, 2, 3]);
+        assert!(matches!(ahead.index, KnownIndex::Open(_)));
+        let (now, _) = History::open_to_ask(&folder, Some(6), "(a)").expect("it opens");
+        let (then, _) = History::open_to_ask(&folder, Some(5), "(a)").expect("it opens");
+        assert_eq!((now.epoch(), then.epoch()), (7, 5), "the words of commit 5 are others");
+        std::fs::remove_dir_all(&folder).expect("it can be removed");
+    }
+}

@@ -30,14 +30,12 @@ impl CommitJournal {
         let taken_up = HistoryIndex::open(home).and_then(|index| {
             let Some(mut index) = index else { return Ok(None) };
             let taken = index.catch_up(self, u64::MAX)?;
-            Ok(Some((index, taken)))
+            let report = IndexReport { epoch: index.epoch(), taken, is_new: false };
+            // Here all of it is read, and damage is met that no question has come to.
+            index.finish().map(|()| Some(report))
         });
         match taken_up {
-            Ok(Some((index, taken))) => {
-                let epoch = index.epoch();
-                index.finish().map_err(failed)?;
-                return Ok(IndexReport { epoch, taken, is_new: false });
-            }
+            Ok(Some(report)) => return Ok(report),
             Ok(None) | Err(IndexError::Unusable(_)) => {}
             Err(error) => return Err(failed(error)),
         }
