@@ -438,9 +438,10 @@ class KnowledgeBase:
         `datetime` that knows its time zone."""
         return View(self._native.as_of(_moment(when)))
 
-    def why(self, pattern: Pattern) -> Reasons:
-        """Where the atoms that match a pattern come from."""
-        return Reasons(Reason(**reason) for reason in self._native.why(_pattern(pattern)))
+    def why(self, pattern: Pattern, *, as_of: Optional[Moment] = None) -> Reasons:
+        """Where the atoms come from that match a pattern and are there now, or were there at the moment `as_of`, which is what `as_of` of a base takes."""
+        when = None if as_of is None else _moment(as_of)
+        return Reasons(Reason(**reason) for reason in self._native.why(_pattern(pattern), when))
 
     def fork(self, path: Union[str, "os.PathLike[str]", None] = None, *, at: Optional[int] = None) -> "KnowledgeBase":
         """Another base with the commits of this one, or those up to one of them, which goes on for itself."""

@@ -11,7 +11,7 @@ use crate::live::{self, Aggregate, Named, Query, Subscription};
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::table::Table;
-use metroon::history::Moment;
+use metroon::history::{Moment, MomentError};
 use metroon::host::{HostEffects, HostSignature};
 use metroon::run::{ModuleId, RunEvent, Source};
 use metroon::storage::CommitJournal;
@@ -279,19 +279,27 @@ impl KnowledgeBase {
 
     /// What the base was after a commit, or at a date.
     fn as_of(&self, py: Python<'_>, when: &Bound<'_, PyAny>) -> PyResult<View> {
-        let moment = match when.extract::<u64>() {
-            Ok(epoch) => Moment::Commit(epoch),
-            Err(_) => when.extract::<String>()?.parse::<Moment>().map_err(|e| PyValueError::new_err(e.to_string()))?,
-        };
+        let moment = moment_of(when)?;
         let base = self.base.base(py)?;
         let found = py.detach(|| base.epoch_at(moment).and_then(|epoch| base.view_at(epoch)));
         found.map(|view| View::new(view, self.limits)).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
     }
 
-    /// Where the atoms that match a pattern come from: a dictionary for each.
-    fn why<'py>(&self, py: Python<'py>, pattern: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        let pattern = read_pattern(py, &self.base.base(py)?.view(), pattern)?;
-        let reasons = self.ask(py, move |engine| engine.why(&pattern))?;
+    /// Where the atoms come from that match a pattern and are there now, or were there after a commit or at a date: a dictionary for each.
+    fn why<'py>(
+        &self,
+        py: Python<'py>,
+        pattern: &Bound<'_, PyAny>,
+        as_of: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let base = self.base.base(py)?;
+        let pattern = read_pattern(py, &base.view(), pattern)?;
+        let epoch = as_of.map(moment_of).transpose()?.map(|moment| py.detach(|| base.epoch_at(moment))).transpose();
+        let epoch = epoch.map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))?;
+        let reasons = self.ask(py, move |engine| match epoch {
+            None => engine.why(&pattern),
+            Some(epoch) => engine.why_at(&pattern, epoch),
+        })?;
         let list = PyList::empty(py);
         for reason in reasons.map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))? {
             let entry = PyDict::new(py);
@@ -705,5 +713,13 @@ impl Transaction {
     fn read_all(&self, py: Python<'_>, values: &Bound<'_, PyList>) -> PyResult<Vec<Native>> {
         let view = &self.open.get(py)?.view;
         values.iter().map(|value| read_pattern(py, view, &value)).collect()
+    }
+}
+
+/// The moment that the number of a commit or a date means.
+fn moment_of(when: &Bound<'_, PyAny>) -> PyResult<Moment> {
+    match when.extract::<u64>() {
+        Ok(epoch) => Ok(Moment::Commit(epoch)),
+        Err(_) => when.extract::<String>()?.parse().map_err(|e: MomentError| PyValueError::new_err(e.to_string())),
     }
 }

@@ -359,6 +359,16 @@ impl Engine {
         self.session.why(&space, pattern)
     }
 
+    /// Where the atoms come from that match a pattern and that the program's space had after a commit. If the knowledge base has an index of its
+    /// history, an atom without variables is looked up there, and what there was then is not made again.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    pub fn why_at(&mut self, pattern: &Atom, epoch: u64) -> Result<Vec<Reason>, String> {
+        let space = self.session.top_space();
+        self.session.why_at(&space, pattern, epoch)
+    }
+
     /// What `(match &self pattern template)` finds now, with nothing evaluated.
     pub fn query_atoms(&mut self, pattern: &Atom, template: &Atom) -> Vec<Atom> {
         let space = self.session.top_space();

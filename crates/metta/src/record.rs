@@ -159,15 +159,16 @@ pub trait History {
     /// There is no such commit or space, or the past is not kept.
     fn as_of(&mut self, program: &mut Program, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, RunRecordError>;
 
-    /// Where the atoms of a space that match a pattern come from, in the order of the commits.
+    /// Where the atoms come from that match a pattern and that a space has now, or had after a commit, in the order of the commits.
     ///
     /// # Errors
-    /// The past is not kept.
+    /// There is no such commit, or the past is not kept.
     fn why(
         &mut self,
         program: &mut Program,
         space: &SharedSpace,
         pattern: &Atom,
+        epoch: Option<u64>,
     ) -> Result<Vec<Reason>, RunRecordError>;
 
     /// What commits have changed in the answers of a live query: those after the one, up to the other.

@@ -349,7 +349,15 @@ impl Session {
     /// # Errors
     /// A message that says why that is not known.
     pub fn why(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, String> {
-        self.transactions.why(&mut self.program, space, pattern)
+        self.transactions.why(&mut self.program, space, pattern, None)
+    }
+
+    /// Where the atoms come from that match a pattern and that a space, with the modules that it imports now, had after a commit.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    pub fn why_at(&mut self, space: &SharedSpace, pattern: &Atom, epoch: u64) -> Result<Vec<Reason>, String> {
+        self.transactions.why(&mut self.program, space, pattern, Some(epoch))
     }
 
     /// Runs a text in the program's own module, `answer` taking each answer as it comes.

@@ -189,7 +189,7 @@ impl History {
         last: u64,
         ask: impl FnOnce(&Indexed, &mut Program, &Question<'_>) -> Result<T, IndexError>,
     ) -> Result<Option<T>, KnowledgeBaseError> {
-        if !pattern.is_ground() || last < self.first() - 1 {
+        if !pattern.is_ground() {
             return Ok(None);
         }
         self.open_index()?;

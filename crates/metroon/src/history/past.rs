@@ -71,16 +71,25 @@ impl History for KeptHistory {
         program: &mut Program,
         space: &SharedSpace,
         pattern: &Atom,
+        epoch: Option<u64>,
     ) -> Result<Vec<Reason>, RunRecordError> {
         let last = self.ledger.borrow().epoch;
+        let until = epoch.unwrap_or(last);
+        if until > last {
+            return Err(KnowledgeBaseError::NoEpoch { epoch: until, last }.into());
+        }
         let spaces = serials_of(space);
         let mut ask = |base: &CommitJournal, index: &Indexed| {
-            index.origins(program, &Question { base, spaces: &spaces, atom: pattern, last })
+            index.origins(program, &Question { base, spaces: &spaces, atom: pattern, last: until })
         };
         let indexed = if pattern.is_ground() { self.index.ask(last, &mut ask)? } else { None };
         let Origins { reasons, given_up } = match indexed {
             Some(origins) => origins,
-            None => origins(&self.base, program, space, pattern, last)?,
+            None => {
+                let mut base = self.base.reader();
+                base.end_at(until);
+                origins(&base, program, space, pattern, until)?
+            }
         };
         if given_up > 0 {
             let first = self.base.first()?;

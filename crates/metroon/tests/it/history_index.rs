@@ -197,6 +197,17 @@ fn compare(folder: &Path, writer: &mut Writer, context: &str) -> usize {
             }
             Err(error) => assert!(expected.given_up > 0, "{atom}, {context}: {error}"),
         }
+        let epoch = dice.below(journal.epoch() as usize + 2) as u64;
+        match (engine.why_at(atom, epoch), journal.why_at(atom, epoch)) {
+            (Ok(found), Ok(Origins { reasons, given_up: 0, .. })) => {
+                assert_eq!(format!("{found:?}"), format!("{reasons:?}"))
+            }
+            (Err(found), Ok(Origins { given_up: 1.., .. })) => {
+                assert!(found.contains("added before commit"), "{found}")
+            }
+            (Err(found), Err(expected)) => assert_eq!(found, expected.to_string(), "{context}"),
+            (found, expected) => panic!("{atom} after {epoch}, {context}: {found:?}, {expected:?}"),
+        }
     }
     engine.finish().expect("the base closes");
     let mut reader = History::open(folder).expect("it is sound");

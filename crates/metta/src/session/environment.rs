@@ -241,7 +241,7 @@ impl Environment for Session {
     }
 
     fn why(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, String> {
-        self.transactions.why(&mut self.program, space, pattern)
+        self.transactions.why(&mut self.program, space, pattern, None)
     }
 
     fn generator(&mut self, number: usize) -> Option<(&mut Generator, &mut dyn World)> {

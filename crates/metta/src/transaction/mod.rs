@@ -380,7 +380,7 @@ impl Transactions {
         Some(history.live_changes(program, definition, (after, last)))
     }
 
-    /// Where the atoms of a space that match a pattern come from.
+    /// Where the atoms come from that match a pattern and that a space has now, or had after a commit.
     ///
     /// # Errors
     /// A message that says why that is not known.
@@ -389,8 +389,9 @@ impl Transactions {
         program: &mut Program,
         space: &SharedSpace,
         pattern: &Atom,
+        epoch: Option<u64>,
     ) -> Result<Vec<Reason>, String> {
-        self.history()?.why(program, space, pattern).map_err(|error| error.to_string())
+        self.history()?.why(program, space, pattern, epoch).map_err(|error| error.to_string())
     }
 }
 

@@ -151,9 +151,12 @@ impl Indexed {
     /// The events of an atom. Those of commits that the index does not know are read from the journal, which goes on from the mark.
     ///
     /// # Errors
-    /// The index is damaged, or the journal cannot be read.
+    /// The commit that is asked for was given up, the index is damaged, or the journal cannot be read.
     pub(crate) fn events(&self, program: &mut Program, asked: &Question<'_>) -> Result<Events, IndexError> {
         let start = self.known()?.start;
+        if asked.last < start {
+            return Err(KnowledgeBaseError::GivenUp { epoch: asked.last, first: start + 1 }.into());
+        }
         let mut found = Events { events: Vec::new(), commits: FxHashMap::default(), start };
         // A number that is not equal to itself is found by nobody.
         if !matches(program, asked.atom, asked.atom) {
