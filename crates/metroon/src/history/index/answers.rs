@@ -12,6 +12,7 @@ use journal::Reader;
 use metta::{Program, Reason};
 use rustc_hash::FxHashMap;
 use space::{Atom, canonical};
+use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::rc::Rc;
@@ -23,6 +24,8 @@ pub(crate) struct Indexed {
     pub(super) snapshot: Snapshot,
     pub(super) keyspaces: Keyspaces,
     pub(super) mark: Option<Mark>,
+    /// The name that was asked for last: commits that follow each other mostly have one.
+    last_name: RefCell<Option<(u32, Rc<str>)>>,
 }
 
 /// An atom without variables that is asked for: in these spaces of a base, up to a commit.
@@ -53,7 +56,7 @@ impl Indexed {
         let mark = snapshot.get(keyspaces.marks, MARK_KEY).map_err(unusable)?;
         let mark =
             mark.map(|bytes| Mark::decode(&bytes).ok_or_else(|| unusable("its mark is not one of this version")));
-        Ok(Self { snapshot, keyspaces, mark: mark.transpose()? })
+        Ok(Self { snapshot, keyspaces, mark: mark.transpose()?, last_name: RefCell::default() })
     }
 
     /// The index of the base in a directory as it is now, for reading; `None` if there is none, or nothing in it, or it is one of another history.
@@ -216,11 +219,16 @@ impl Indexed {
     fn name(&self, name: &Name) -> Result<String, IndexError> {
         let number = match name {
             Name::Text(text) => return Ok(text.to_string()),
-            Name::Numbered(number) => number,
+            Name::Numbered(number) => *number,
         };
+        if let Some((_, text)) = self.last_name.borrow().as_ref().filter(|(known, _)| *known == number) {
+            return Ok(text.to_string());
+        }
         let text = self.snapshot.get(self.keyspaces.names, number.to_be_bytes()).map_err(unusable)?;
         let text = text.ok_or_else(|| unusable("a name is missing"))?;
-        Ok(std::str::from_utf8(&text).map_err(unusable)?.to_owned())
+        let text = std::str::from_utf8(&text).map_err(unusable)?;
+        *self.last_name.borrow_mut() = Some((number, Rc::from(text)));
+        Ok(text.to_owned())
     }
 
     /// A commit up to the mark.

@@ -1,4 +1,4 @@
-//! The index of a base's history: which commits added and removed an atom, without a look into the journal.
+//! The index of a base's history: which commits added and removed an atom, and when, without a look into the journal.
 //!
 //! The index is a [store](store::Store) in the folder `history` of the base, beside a file `INDEX` that says so. It is derived from the journal: it can
 //! be removed and made anew at any time. A folder without that file is somebody else's, and is left alone.
@@ -6,13 +6,20 @@
 //! 1. `events` has an entry for each time that a commit adds or removes copies of an atom. The key is the first 16 bytes of the BLAKE3 hash of the
 //!    atom's canonical bytes, the serial number of the space, the commit, and the place within the commit: so the events of an atom lie together, in
 //!    their order. The value is how many copies came or went, and where the form stands that caused it.
-//! 2. `names` has what sources are called, and `sources` what each is called at the moment.
-//! 3. `mark` says how far the index has come: the commit, the state hash after it, the position and chain of the journal behind it, and which commits
-//!    were given up. It is written in the batch of the events, so that both are there or neither is. Of a commit of more events than fit into a batch
-//!    a part is written first, with a mark that says so: such an index is made anew if nothing follows.
-//! 4. Before the index answers, the journal is asked whether its chain at the position of the mark is that of the mark, once in a process; if it is not,
-//!    or other commits were given up since, the index is one of another history and is made anew. Then the commits after the mark are taken.
-//! 5. If the index cannot be opened for another reason, such as a lock or a refusal of the disk, it is left as it is, and the journal is read.
+//! 2. `commits` has what the log says of each commit, and `times` the last commit that was made by a time: a time is there if no later commit has
+//!    it or an earlier one, so the last entry that is not later than a time says which commit it means.
+//! 3. `names` has what sources are called, and `sources` what each is called at the moment.
+//! 4. `mark` says how far the index has come: the commit, the state hash after it, the position and chain of the journal behind it, which commits
+//!    were given up, and the last commit that changed words or imports. It is written in the batch of the events, so that both are there or neither
+//!    is. Of a commit of more events than fit into a batch a part is written first, with a mark that says so: such an index is made anew if nothing
+//!    follows.
+//! 5. Before the index answers, the journal is asked whether its chain at the position of the mark is that of the mark, once in a process; if it is not,
+//!    or other commits were given up since, the index is one of another history. A writer makes it anew, and a reader reads the journal.
+//! 6. The commits after the mark are read from the journal, from the position of the mark on: a writer takes them into the index, and a reader looks
+//!    among them for what is asked.
+//! 7. If the index cannot be opened for another reason, such as a lock or a refusal of the disk, it is left as it is, and the journal is read.
+//!
+//! A question about an atom costs a lookup by its hash and one for each of its commits that is told of, however many commits there are.
 //!
 //! Invariant: an answer from the index is the answer that the journal gives. What is damaged is never answered from.
 
