@@ -356,7 +356,7 @@ impl Engine {
     /// A message that says why that is not known.
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, String> {
         let space = self.session.top_space();
-        self.session.why(&space, pattern)
+        self.session.why(&space, pattern, None)
     }
 
     /// Where the atoms come from that match a pattern and that the program's space had after a commit. If the knowledge base has an index of its
@@ -366,7 +366,7 @@ impl Engine {
     /// A message that says why that is not known.
     pub fn why_at(&mut self, pattern: &Atom, epoch: u64) -> Result<Vec<Reason>, String> {
         let space = self.session.top_space();
-        self.session.why_at(&space, pattern, epoch)
+        self.session.why(&space, pattern, Some(epoch))
     }
 
     /// What `(match &self pattern template)` finds now, with nothing evaluated.

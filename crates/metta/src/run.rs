@@ -344,20 +344,12 @@ impl Session {
         }
     }
 
-    /// Where the atoms of a space that match a pattern come from.
+    /// Where the atoms come from that match a pattern and that a space has now, or had after a commit, with the modules that it imports now.
     ///
     /// # Errors
     /// A message that says why that is not known.
-    pub fn why(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, String> {
-        self.transactions.why(&mut self.program, space, pattern, None)
-    }
-
-    /// Where the atoms come from that match a pattern and that a space, with the modules that it imports now, had after a commit.
-    ///
-    /// # Errors
-    /// A message that says why that is not known.
-    pub fn why_at(&mut self, space: &SharedSpace, pattern: &Atom, epoch: u64) -> Result<Vec<Reason>, String> {
-        self.transactions.why(&mut self.program, space, pattern, Some(epoch))
+    pub fn why(&mut self, space: &SharedSpace, pattern: &Atom, epoch: Option<u64>) -> Result<Vec<Reason>, String> {
+        self.transactions.why(&mut self.program, space, pattern, epoch)
     }
 
     /// Runs a text in the program's own module, `answer` taking each answer as it comes.
