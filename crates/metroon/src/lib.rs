@@ -64,6 +64,7 @@ mod package;
 mod permissions;
 mod program;
 mod recall;
+mod system_pages;
 mod system_stores;
 mod system_world;
 pub mod tape;
@@ -153,8 +154,10 @@ pub mod world {
     pub use crate::permissions::OpensPlaces;
     pub use crate::system_world::Printer;
     pub use metta::{
-        FileId, MemoryOutput, OpenMode, READ_BYTES_MAX, StoreAnswer, StoreChange, StoreId, StoreRequest, World,
-        WorldError, clean_path,
+        AsksService, ChangedPage, FileId, ListedPage, MemoryOutput, OpenMode, PageChange, PageContent, PageEvent,
+        PageKind, PageName, PageNumber, PageNumbers, PagePlace, PagesAnswer, PagesRequest, READ_BYTES_MAX,
+        ServiceAnswer, ServiceId, ServiceKind, ServiceRequest, StoreAnswer, StoreChange, StoreRequest, World,
+        WorldError, ask_service, clean_path,
     };
 }
 

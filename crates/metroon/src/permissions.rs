@@ -8,15 +8,15 @@
 //! 4. Places are compared after every symbolic link and every `..` has been followed; a file that is to be made lies where its
 //!    folder does. What is opened then is the place that was compared, and no link on the way to it is followed. So neither a
 //!    link in a permitted folder nor a path through `..` leads out of it, and no program that exchanges links meanwhile can lead a file out.
-//!    That does not hold for stores. A store is a folder of many files, which are opened by its place: the place of the folder is compared before
+//!    That does not hold for services: a store, or a state of pages, is a folder of many files, which are opened by its place: the place of the folder is compared before
 //!    it is opened and after, so a link that another program exchanges in between and puts back is not noticed, and links inside the
-//!    folder are followed. Nobody else should be able to write where stores lie.
+//!    folder are followed. Nobody else should be able to write where they lie.
 //! 5. A refusal is [`WorldError::NotPermitted`], which says what would permit it. Whether there is such a file is not said.
 //!
 //! A recorded run writes refusals to its tape like any other answer, so its replay refuses the same.
 
 use crate::file_place::FilePlace;
-use metta::{FileId, MemoryWorld, OpenMode, StoreAnswer, StoreRequest, World, WorldError};
+use metta::{FileId, MemoryWorld, OpenMode, ServiceAnswer, ServiceRequest, World, WorldError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -174,20 +174,24 @@ impl<W: OpensPlaces> PermittedWorld<W> {
 }
 
 impl<W: OpensPlaces> PermittedWorld<W> {
-    /// Opens a store at a permitted place, or refuses to. The place is looked up again afterwards, in case that somebody has exchanged links on the
-    /// way to it meanwhile.
-    fn open_store(&mut self, path: &str, for_writing: bool) -> Result<StoreAnswer, WorldError> {
+    /// Opens a service at a permitted place, or refuses to. The place is looked up again afterwards, in case that somebody has exchanged links on
+    /// the way to it meanwhile.
+    fn open_service(
+        &mut self,
+        request: &ServiceRequest,
+        path: &str,
+        for_writing: bool,
+    ) -> Result<ServiceAnswer, WorldError> {
         let mode = OpenMode { read: true, write: for_writing, create: for_writing, ..OpenMode::default() };
         self.asked(path, Places::Files(mode), |world, place| {
-            let unnamed =
-                || WorldError::StoreFailed { store: path.to_owned(), reason: "its path is not UTF-8".to_owned() };
-            let name = place.path().to_str().ok_or_else(unnamed)?;
-            let answer = world.ask_store(&StoreRequest::Open { path: name.to_owned(), for_writing })?;
+            let name = place.path().to_str();
+            let name = name.ok_or_else(|| WorldError::service_failed(path, "its path is not UTF-8"))?;
+            let answer = world.ask_service(&request.clone().in_folder(name))?;
             if FilePlace::of(place.path()).is_ok_and(|now| now.path() == place.path()) {
                 return Ok(Some(answer));
             }
-            if let StoreAnswer::Opened(store) = answer {
-                world.ask_store(&StoreRequest::Close { store })?;
+            if let Some(opened) = answer.opened() {
+                world.ask_service(&ServiceRequest::close(request.kind(), opened))?;
             }
             Ok(None)
         })
@@ -304,12 +308,10 @@ impl<W: OpensPlaces> World for PermittedWorld<W> {
         self.inner.file_size(file)
     }
 
-    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
-        match request {
-            StoreRequest::Open { path, for_writing } if self.permissions.named.is_some() => {
-                self.open_store(path, *for_writing)
-            }
-            _ => self.inner.ask_store(request),
+    fn ask_service(&mut self, request: &ServiceRequest) -> Result<ServiceAnswer, WorldError> {
+        match request.folder().filter(|_| self.permissions.named.is_some()) {
+            Some((path, for_writing)) => self.open_service(request, path, for_writing),
+            None => self.inner.ask_service(request),
         }
     }
 

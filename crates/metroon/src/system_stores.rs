@@ -1,7 +1,6 @@
 //! The stores that a program has open, on the disk: the keyspace `main` of each.
 
-use metta::{STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRangeSize, StoreRequest, WorldError};
-use std::collections::BTreeMap;
+use metta::{AnswerSize, OpenServices, ServiceId, ServiceKind, StoreAnswer, StoreChange, StoreRequest, WorldError};
 use std::fmt::Display;
 use std::ops::Bound;
 use store::{Batch, Durability, KeyShape, Keyspace, OpenError, Options, ReadError, Snapshot, Store};
@@ -9,10 +8,14 @@ use store::{Batch, Durability, KeyShape, Keyspace, OpenError, Options, ReadError
 const KEYSPACE: &str = "main";
 
 /// What one process's program has open.
-#[derive(Default)]
 pub(crate) struct SystemStores {
-    open: BTreeMap<StoreId, Opened>,
-    opened: u64,
+    open: OpenServices<Opened>,
+}
+
+impl Default for SystemStores {
+    fn default() -> Self {
+        Self { open: OpenServices::new(ServiceKind::Store) }
+    }
 }
 
 struct Opened {
@@ -40,7 +43,7 @@ impl Opened {
 }
 
 fn failed(path: &str, error: &dyn Display) -> WorldError {
-    WorldError::StoreFailed { store: path.to_owned(), reason: error.to_string() }
+    WorldError::service_failed(path, error.to_string())
 }
 
 impl SystemStores {
@@ -55,8 +58,8 @@ impl SystemStores {
                 self.range(*store, bounds, *is_backward, *most)
             }
             StoreRequest::Snapshot { store } => {
-                let open = self.at(*store)?;
-                self.check_room(&open.path)?;
+                let open = self.open.at(*store)?;
+                self.open.check_room(&open.path)?;
                 let (path, keyspace, kind) = (open.path.clone(), open.keyspace, Kind::Fixed(open.snapshot()));
                 Ok(self.keep(Opened { path, kind, keyspace }))
             }
@@ -65,24 +68,12 @@ impl SystemStores {
         }
     }
 
-    fn at(&self, store: StoreId) -> Result<&Opened, WorldError> {
-        self.open.get(&store).ok_or_else(|| WorldError::store_not_open(store))
-    }
-
-    /// That one more may be open. It is asked first: what is refused has made no folder.
-    fn check_room(&self, path: &str) -> Result<(), WorldError> {
-        if self.open.len() >= STORES_OPEN_MAX { Err(WorldError::too_many_stores(path)) } else { Ok(()) }
-    }
-
     fn keep(&mut self, opened: Opened) -> StoreAnswer {
-        self.opened += 1;
-        let id = StoreId(self.opened);
-        self.open.insert(id, opened);
-        StoreAnswer::Opened(id)
+        StoreAnswer::Opened(self.open.keep(opened))
     }
 
     fn open_store(&mut self, path: &str, for_writing: bool) -> Result<StoreAnswer, WorldError> {
-        self.check_room(path)?;
+        self.open.check_room(path)?;
         let not_opened = |error: OpenError| failed(path, &error);
         let (kind, keyspace) = if for_writing {
             let store = match Store::open(path, Options::default()) {
@@ -101,8 +92,8 @@ impl SystemStores {
         Ok(self.keep(Opened { path: path.to_owned(), kind, keyspace }))
     }
 
-    fn get(&self, store: StoreId, key: &[u8]) -> Result<StoreAnswer, WorldError> {
-        let open = self.at(store)?;
+    fn get(&self, store: ServiceId, key: &[u8]) -> Result<StoreAnswer, WorldError> {
+        let open = self.open.at(store)?;
         let found = match &open.kind {
             Kind::Writing(store) => store.get(open.keyspace, key),
             Kind::Fixed(snapshot) => snapshot.get(open.keyspace, key),
@@ -111,9 +102,11 @@ impl SystemStores {
         Ok(StoreAnswer::Value(found.map(|value| value.to_vec())))
     }
 
-    fn commit(&self, store: StoreId, changes: &[StoreChange]) -> Result<StoreAnswer, WorldError> {
-        let open = self.at(store)?;
-        let Kind::Writing(writing) = &open.kind else { return Err(WorldError::store_is_fixed(store)) };
+    fn commit(&self, store: ServiceId, changes: &[StoreChange]) -> Result<StoreAnswer, WorldError> {
+        let open = self.open.at(store)?;
+        let Kind::Writing(writing) = &open.kind else {
+            return Err(WorldError::service_is_fixed(ServiceKind::Store, store));
+        };
         let mut batch = Batch::new();
         for (key, value) in changes {
             match value {
@@ -127,32 +120,32 @@ impl SystemStores {
 
     fn range(
         &self,
-        store: StoreId,
+        store: ServiceId,
         (first, end): (Option<&[u8]>, Option<&[u8]>),
         is_backward: bool,
         most: u64,
     ) -> Result<StoreAnswer, WorldError> {
-        let open = self.at(store)?;
+        let open = self.open.at(store)?;
         if matches!((first, end), (Some(first), Some(end)) if first >= end) {
             return Ok(StoreAnswer::Entries(Vec::new()));
         }
         let bounds = (first.map_or(Bound::Unbounded, Bound::Included), end.map_or(Bound::Unbounded, Bound::Excluded));
         let not_read = |error: ReadError| open.failed(&error);
         let mut range = open.snapshot().range::<&[u8]>(open.keyspace, bounds).map_err(not_read)?;
-        let (mut entries, mut size) = (Vec::new(), StoreRangeSize::default());
+        let (mut entries, mut size) = (Vec::new(), AnswerSize::default());
         while (entries.len() as u64) < most {
             let entry = if is_backward { range.next_back() } else { range.next() };
             let Some((key, value)) = entry.map_err(not_read)? else { break };
-            if !size.takes(key, value) {
-                return Err(WorldError::range_too_long(store));
+            if !size.takes(key.len() + value.len()) {
+                return Err(WorldError::answer_too_long(ServiceKind::Store, store, "(most N) and (from KEY)"));
             }
             entries.push((key.to_vec(), value.to_vec()));
         }
         Ok(StoreAnswer::Entries(entries))
     }
 
-    fn close(&mut self, store: StoreId) -> Result<StoreAnswer, WorldError> {
-        let Opened { path, kind, .. } = self.open.remove(&store).ok_or_else(|| WorldError::store_not_open(store))?;
+    fn close(&mut self, store: ServiceId) -> Result<StoreAnswer, WorldError> {
+        let Opened { path, kind, .. } = self.open.close(store)?;
         if let Kind::Writing(store) = kind {
             store.close().map_err(|error| failed(&path, &error))?;
         }

@@ -2,8 +2,9 @@
 
 use crate::file_place::{self, FilePlace};
 use crate::permissions::OpensPlaces;
+use crate::system_pages::SystemPages;
 use crate::system_stores::SystemStores;
-use metta::{FileId, OpenMode, READ_BYTES_MAX, StoreAnswer, StoreRequest, World, WorldError, clean_path};
+use metta::{FileId, OpenMode, READ_BYTES_MAX, ServiceAnswer, ServiceRequest, World, WorldError, clean_path};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -20,6 +21,7 @@ pub struct SystemWorld {
     open: BTreeMap<FileId, OpenFile>,
     opened: u64,
     stores: SystemStores,
+    pages: SystemPages,
     source_bytes_max: Option<u64>,
     printer: Option<Printer>,
     /// Whether commits have no times.
@@ -200,8 +202,11 @@ impl World for SystemWorld {
         size.map_err(|error| unreadable(open.path.clone(), error.to_string()))
     }
 
-    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
-        self.stores.ask(request)
+    fn ask_service(&mut self, request: &ServiceRequest) -> Result<ServiceAnswer, WorldError> {
+        match request {
+            ServiceRequest::Store(request) => self.stores.ask(request).map(ServiceAnswer::Store),
+            ServiceRequest::Pages(request) => self.pages.ask(request).map(ServiceAnswer::Pages),
+        }
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {

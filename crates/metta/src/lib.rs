@@ -30,11 +30,16 @@ mod live;
 mod load;
 mod lowering;
 mod machine;
+mod memory_pages;
 mod memory_stores;
 mod memory_world;
 pub mod names;
+mod open_services;
 mod operation;
 mod outcome;
+mod page_steps;
+mod page_types;
+mod pages;
 mod passes;
 mod program;
 mod random;
@@ -43,6 +48,8 @@ mod record;
 mod refusal;
 mod rules;
 mod run;
+mod service_requests;
+mod services;
 mod session;
 mod settings;
 mod stated;
@@ -80,8 +87,16 @@ pub use load::{
 pub use lowering::{Arithmetic, Comparison, Logic, Lowering};
 pub use machine::{Explained, FrozenResults};
 pub use memory_world::{MemoryOutput, MemoryWorld};
+pub use open_services::{OpenServices, ask_service};
 pub use operation::{Call, Compatibility, Native, Operation, OperationDocumentation, OperationSpec};
 pub use outcome::{Outcome, Refused, Stop};
+pub use page_steps::{
+    FoundPage, PAGE_NUMBERS_MAX, PageStep, StepPage, history_too_long, no_page, numbers_of, page_steps, shown_page,
+};
+pub use page_types::{PageKind, PageNumber, PageNumbers, PageType};
+pub use pages::{
+    ChangedPage, ListedPage, PageChange, PageContent, PageEvent, PageName, PagePlace, PagesAnswer, PagesRequest,
+};
 pub use passes::{Pass, Passes};
 pub use program::history::{Event, Reason, SourceId};
 pub use program::modules::{ModuleError, ModuleId};
@@ -96,14 +111,13 @@ pub use record::{
 pub use refusal::{EffectKind, EffectRefused};
 pub use region::FreezeError;
 pub use run::{FormAnswer, OnAnswer, OnEvent, RunEvent};
+pub use service_requests::{AsksService, ServiceAnswer, ServiceRequest};
+pub use services::{AnswerSize, SERVICES_OPEN_MAX, ServiceId, ServiceKind};
 pub use session::{
     Ask, Clock, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, ProfileNode, QueryLog, Run, RunEnd, Session, Source,
     Statistics, Step,
 };
 pub use space::LiveDatalogStatistics as LiveRulesStatistics;
-pub use stores::{
-    STORE_ENTRY_BYTES, STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRangeSize,
-    StoreRequest,
-};
+pub use stores::{StoreAnswer, StoreChange, StoreRequest};
 pub use tokenizer::{Tokenizer, WordMaker};
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

@@ -1,6 +1,8 @@
 //! Stores in memory, as a [`MemoryWorld`](crate::MemoryWorld) has them.
 
-use crate::stores::{STORES_OPEN_MAX, StoreAnswer, StoreChange, StoreId, StoreRangeSize, StoreRequest};
+use crate::open_services::OpenServices;
+use crate::services::{AnswerSize, ServiceId, ServiceKind};
+use crate::stores::{StoreAnswer, StoreChange, StoreRequest};
 use crate::world::WorldError;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,11 +10,16 @@ use std::ops::Bound;
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Stores in memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct MemoryStores {
     stores: BTreeMap<String, Entries>,
-    open: BTreeMap<StoreId, Open>,
-    opened: u64,
+    open: OpenServices<Open>,
+}
+
+impl Default for MemoryStores {
+    fn default() -> Self {
+        Self { stores: BTreeMap::new(), open: OpenServices::new(ServiceKind::Store) }
+    }
 }
 
 #[derive(Debug)]
@@ -25,21 +32,18 @@ impl MemoryStores {
     /// Does what is asked.
     pub(crate) fn ask(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
         match request {
-            StoreRequest::Open { path, .. } if self.open.len() >= STORES_OPEN_MAX => {
-                Err(WorldError::too_many_stores(path))
-            }
             StoreRequest::Open { path, for_writing: true } => {
-                if self.open.values().any(|open| matches!(open, Open::Writing(other) if other == path)) {
-                    let reason = "it is open for writing already".to_owned();
-                    return Err(WorldError::StoreFailed { store: path.clone(), reason });
+                self.open.check_room(path)?;
+                if self.open.iter().any(|open| matches!(open, Open::Writing(other) if other == path)) {
+                    return Err(WorldError::service_failed(path, "it is open for writing already"));
                 }
                 self.stores.entry(path.clone()).or_default();
                 self.keep(path, Open::Writing(path.clone()))
             }
             StoreRequest::Open { path, for_writing: false } => {
-                let reason = || "there is no store here".to_owned();
+                self.open.check_room(path)?;
                 let found = self.stores.get(path).cloned();
-                let found = found.ok_or_else(|| WorldError::StoreFailed { store: path.clone(), reason: reason() })?;
+                let found = found.ok_or_else(|| WorldError::service_failed(path, "there is no store here"))?;
                 self.keep(path, Open::Fixed(found))
             }
             StoreRequest::Get { store, key } => Ok(StoreAnswer::Value(self.entries(*store)?.get(key).cloned())),
@@ -57,9 +61,9 @@ impl MemoryStores {
                     true => found.rev().take(most).map(owned).collect(),
                     false => found.take(most).map(owned).collect(),
                 };
-                let mut size = StoreRangeSize::default();
-                if !taken.iter().all(|(key, value)| size.takes(key, value)) {
-                    return Err(WorldError::range_too_long(*store));
+                let mut size = AnswerSize::default();
+                if !taken.iter().all(|(key, value)| size.takes(key.len() + value.len())) {
+                    return Err(WorldError::answer_too_long(ServiceKind::Store, *store, "(most N) and (from KEY)"));
                 }
                 Ok(StoreAnswer::Entries(taken))
             }
@@ -68,32 +72,28 @@ impl MemoryStores {
                 self.keep("a snapshot", Open::Fixed(kept))
             }
             StoreRequest::Close { store } => {
-                self.open.remove(store).map(|_| StoreAnswer::Done).ok_or_else(|| WorldError::store_not_open(*store))
+                self.open.close(*store)?;
+                Ok(StoreAnswer::Done)
             }
         }
     }
 
     fn keep(&mut self, path: &str, open: Open) -> Result<StoreAnswer, WorldError> {
-        if self.open.len() >= STORES_OPEN_MAX {
-            return Err(WorldError::too_many_stores(path));
-        }
-        self.opened += 1;
-        let id = StoreId(self.opened);
-        self.open.insert(id, open);
-        Ok(StoreAnswer::Opened(id))
+        self.open.check_room(path)?;
+        Ok(StoreAnswer::Opened(self.open.keep(open)))
     }
 
-    fn entries(&self, store: StoreId) -> Result<&Entries, WorldError> {
-        match self.open.get(&store).ok_or_else(|| WorldError::store_not_open(store))? {
+    fn entries(&self, store: ServiceId) -> Result<&Entries, WorldError> {
+        match self.open.at(store)? {
             Open::Writing(path) => Ok(&self.stores[path]),
             Open::Fixed(entries) => Ok(entries),
         }
     }
 
-    fn commit(&mut self, store: StoreId, changes: &[StoreChange]) -> Result<StoreAnswer, WorldError> {
-        let entries = match self.open.get(&store).ok_or_else(|| WorldError::store_not_open(store))? {
+    fn commit(&mut self, store: ServiceId, changes: &[StoreChange]) -> Result<StoreAnswer, WorldError> {
+        let entries = match self.open.at(store)? {
             Open::Writing(path) => self.stores.entry(path.clone()).or_default(),
-            Open::Fixed(_) => return Err(WorldError::store_is_fixed(store)),
+            Open::Fixed(_) => return Err(WorldError::service_is_fixed(ServiceKind::Store, store)),
         };
         for (key, value) in changes {
             match value {

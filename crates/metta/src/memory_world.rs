@@ -1,9 +1,10 @@
 //! A world in memory, for tests and embedding: files, a clock, random numbers and an environment that are the same in
 //! every run, and an output that is kept.
 
+use crate::memory_pages::MemoryPages;
 use crate::memory_stores::MemoryStores;
 use crate::random::mixed;
-use crate::stores::{StoreAnswer, StoreRequest};
+use crate::service_requests::{ServiceAnswer, ServiceRequest};
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -72,6 +73,7 @@ pub struct MemoryWorld {
     open: BTreeMap<FileId, OpenFile>,
     opened: u64,
     stores: MemoryStores,
+    pages: MemoryPages,
 }
 
 impl Default for MemoryWorld {
@@ -89,6 +91,7 @@ impl Default for MemoryWorld {
             open: BTreeMap::new(),
             opened: 0,
             stores: MemoryStores::default(),
+            pages: MemoryPages::default(),
         }
     }
 }
@@ -281,8 +284,11 @@ impl World for MemoryWorld {
         Ok(output.outside().files.get(path).map_or(0, Vec::len) as u64)
     }
 
-    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
-        self.stores.ask(request)
+    fn ask_service(&mut self, request: &ServiceRequest) -> Result<ServiceAnswer, WorldError> {
+        match request {
+            ServiceRequest::Store(request) => self.stores.ask(request).map(ServiceAnswer::Store),
+            ServiceRequest::Pages(request) => self.pages.ask(request).map(ServiceAnswer::Pages),
+        }
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {

@@ -2,32 +2,8 @@
 //!
 //! A request and its answer are plain data, so that a recording holds both and a replay needs no store.
 
+use crate::services::ServiceId;
 use serde::{Deserialize, Serialize};
-
-/// How many stores and snapshots a program may have open.
-pub const STORES_OPEN_MAX: usize = 256;
-
-/// How many bytes of keys and values one range may give; each entry counts [`STORE_ENTRY_BYTES`] besides.
-pub const STORE_RANGE_BYTES_MAX: usize = 1 << 28;
-
-/// What an entry takes in memory besides the bytes of its key and its value, so that many small ones are not free.
-pub const STORE_ENTRY_BYTES: usize = 64;
-
-/// How large a range has become.
-#[derive(Debug, Default)]
-pub struct StoreRangeSize(usize);
-
-impl StoreRangeSize {
-    /// Counts an entry. Whether the range may still have it.
-    pub fn takes(&mut self, key: &[u8], value: &[u8]) -> bool {
-        self.0 = self.0.saturating_add(key.len() + value.len() + STORE_ENTRY_BYTES);
-        self.0 <= STORE_RANGE_BYTES_MAX
-    }
-}
-
-/// A store or a snapshot that a program has opened. Ids are given in the order of opening, from 1 on, and never twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct StoreId(pub u64);
 
 /// A key, and its value unless the key goes.
 pub type StoreChange = (Vec<u8>, Option<Vec<u8>>);
@@ -46,21 +22,21 @@ pub enum StoreRequest {
     /// The value of a key.
     Get {
         /// Of which store.
-        store: StoreId,
+        store: ServiceId,
         /// The key.
         key: Vec<u8>,
     },
     /// To make these changes together, durably.
     Commit {
         /// To which store.
-        store: StoreId,
+        store: ServiceId,
         /// Of several of one key the last counts.
         changes: Vec<StoreChange>,
     },
     /// The entries of a range, in the order of their keys.
     Range {
         /// Of which store.
-        store: StoreId,
+        store: ServiceId,
         /// Where it begins: keys that are not less.
         from: Option<Vec<u8>>,
         /// Where it ends: keys that are less.
@@ -73,12 +49,12 @@ pub enum StoreRequest {
     /// To keep the store as it is now.
     Snapshot {
         /// Which store.
-        store: StoreId,
+        store: ServiceId,
     },
     /// To close a store or a snapshot.
     Close {
         /// Which.
-        store: StoreId,
+        store: ServiceId,
     },
 }
 
@@ -109,7 +85,7 @@ pub enum StoreAnswer {
     /// It is done.
     Done,
     /// A store or a snapshot is open.
-    Opened(StoreId),
+    Opened(ServiceId),
     /// The value, if the key is there.
     Value(Option<Vec<u8>>),
     /// Keys and their values.
@@ -124,20 +100,5 @@ impl StoreAnswer {
             Self::Entries(entries) => entries.iter().flat_map(|(key, value)| [key.as_slice(), value]).collect(),
             _ => Vec::new(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_of_small_entries_has_an_end() {
-        let mut size = StoreRangeSize::default();
-        let most = STORE_RANGE_BYTES_MAX / STORE_ENTRY_BYTES;
-        assert!((0..most).all(|_| size.takes(b"", b"")));
-        assert!(!size.takes(b"", b""));
-        let mut size = StoreRangeSize::default();
-        assert!(!size.takes(b"k", &vec![0; STORE_RANGE_BYTES_MAX - STORE_ENTRY_BYTES]));
     }
 }

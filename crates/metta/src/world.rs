@@ -5,7 +5,8 @@
 //! [`WorldError`]. A world that records writes them down; one that replays reads them back.
 
 use crate::host_call::{HostCall, RecordedAnswer};
-use crate::stores::{STORE_ENTRY_BYTES, STORE_RANGE_BYTES_MAX, STORES_OPEN_MAX, StoreAnswer, StoreId, StoreRequest};
+use crate::service_requests::{ServiceAnswer, ServiceRequest};
+use crate::services::{ANSWER_BYTES_MAX, ANSWER_PART_BYTES, SERVICES_OPEN_MAX, ServiceId, ServiceKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -136,16 +137,13 @@ pub trait World {
         Ok(())
     }
 
-    /// Asks a store of keys and values something, or to change.
+    /// Asks a service something, or to change: a store of keys and values, or a state of pages.
     ///
     /// # Errors
-    /// When the store is not open or cannot do it, or this world has no stores.
-    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
-        let store = match request {
-            StoreRequest::Open { path, .. } => path.clone(),
-            _ => "a store".to_owned(),
-        };
-        Err(WorldError::StoreFailed { store, reason: "nothing is to be had here outside the program".to_owned() })
+    /// What is asked is not open or cannot do it, or this world has no services.
+    fn ask_service(&mut self, request: &ServiceRequest) -> Result<ServiceAnswer, WorldError> {
+        let name = request.folder().map_or(request.kind().noun(), |(path, _)| path);
+        Err(WorldError::service_failed(name, "nothing is to be had here outside the program"))
     }
 
     /// Closes a file; its id means nothing from then on.
@@ -295,40 +293,52 @@ pub enum WorldError {
         /// What would permit it, as `--allow` takes it.
         permission: String,
     },
-    /// A store of keys and values cannot do what it is asked.
-    StoreFailed {
-        /// Its path, or its number.
-        store: String,
+    /// A service, such as a store of keys and values, cannot do what it is asked.
+    ServiceFailed {
+        /// The path or the number of what is asked.
+        name: String,
         /// Why not.
         reason: String,
     },
 }
 
 impl WorldError {
-    /// Of a store that is not open.
-    pub fn store_not_open(store: StoreId) -> Self {
-        Self::StoreFailed { store: format!("store {}", store.0), reason: "it is not open".to_owned() }
+    /// Of a service that cannot do what it is asked: its path or its number, and why.
+    pub fn service_failed(name: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::ServiceFailed { name: name.into(), reason: reason.into() }
     }
 
-    /// Of a range that is too long for one answer.
-    pub fn range_too_long(store: StoreId) -> Self {
+    /// Of what has this number in a service.
+    pub fn of_service(kind: ServiceKind, id: ServiceId, reason: impl Into<String>) -> Self {
+        Self::service_failed(format!("{} {}", kind.noun(), id.0), reason)
+    }
+
+    /// Of what is not open.
+    pub fn service_not_open(kind: ServiceKind, id: ServiceId) -> Self {
+        Self::of_service(kind, id, "it is not open")
+    }
+
+    /// Of one more than may be open.
+    pub fn too_many_open(kind: ServiceKind, name: &str) -> Self {
+        let (plural, close) = (kind.plural(), kind.closed_by());
+        Self::service_failed(name, format!("{SERVICES_OPEN_MAX} {plural} are open; close one with {close}"))
+    }
+
+    /// Of an answer that would be too long, and which options read a part of it.
+    pub fn answer_too_long(kind: ServiceKind, id: ServiceId, options: &str) -> Self {
         let reason = format!(
-            "the range has more than {STORE_RANGE_BYTES_MAX} bytes of keys and values, and {STORE_ENTRY_BYTES} for each entry; \
-             read it in parts, with (most N) and (from KEY)"
+            "the answer has more than {ANSWER_BYTES_MAX} bytes, of which each part of it takes {ANSWER_PART_BYTES} besides its own; read it in \
+             parts, with {options}"
         );
-        Self::StoreFailed { store: format!("store {}", store.0), reason }
-    }
-
-    /// Of one store more than may be open.
-    pub fn too_many_stores(path: &str) -> Self {
-        let reason = format!("{STORES_OPEN_MAX} stores and snapshots are open; close one with store-close!");
-        Self::StoreFailed { store: path.to_owned(), reason }
+        Self::of_service(kind, id, reason)
     }
 
     /// Of a change of what never changes.
-    pub fn store_is_fixed(store: StoreId) -> Self {
-        let reason = "it is a snapshot, or was opened to be read only; open the store with store-open! to write to it";
-        Self::StoreFailed { store: format!("store {}", store.0), reason: reason.to_owned() }
+    pub fn service_is_fixed(kind: ServiceKind, id: ServiceId) -> Self {
+        let (noun, open) = (kind.noun(), kind.opened_by());
+        let reason =
+            format!("it is a snapshot, or was opened to be read only; open the {noun} with {open} to write to it");
+        Self::of_service(kind, id, reason)
     }
 
     /// Whether no run can go on after it, so that it is no answer for a program to look at.
@@ -362,7 +372,7 @@ impl fmt::Display for WorldError {
             Self::ReadTooLarge { bytes } => {
                 write!(formatter, "one read of {bytes} bytes, more than {READ_BYTES_MAX}; read in parts")
             }
-            Self::StoreFailed { store, reason } => write!(formatter, "{store}: {reason}"),
+            Self::ServiceFailed { name, reason } => write!(formatter, "{name}: {reason}"),
             Self::NotPermitted { asked, permission } => {
                 write!(formatter, "{asked} is not permitted to this program; --allow {permission} permits it")
             }

@@ -10,6 +10,7 @@ use crate::state::State;
 use crate::warning::StateWarning;
 use crate::{Epoch, Options};
 use journal::Disk;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl State {
@@ -74,19 +75,37 @@ impl State {
     /// # Errors
     /// The state keeps no log, or the log cannot be read.
     pub fn history(&self, page: PageId) -> Result<Vec<(Epoch, Vec<u8>)>, OpenError> {
+        let mut history = Vec::new();
+        self.each_version(page, |epoch, bytes| {
+            history.push((epoch, bytes.to_vec()));
+            ControlFlow::Continue(())
+        })?;
+        Ok(history)
+    }
+
+    /// Shows what a page held after each commit that changed it, from its creation on, until told to stop: for who does not want to keep it all.
+    ///
+    /// # Errors
+    /// As [`State::history`].
+    pub fn each_version(
+        &self,
+        page: PageId,
+        mut visit: impl FnMut(Epoch, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), OpenError> {
         let disk = self.kept()?;
         self.log.sync(journal::Durability::Os).map_err(OpenError::Journal)?;
         let mut commits = CommitReader::new(disk.clone())?;
         let (functions, options) = (self.functions.clone(), self.options.clone());
         let mut state = Self::at_epoch(disk, functions, options, commits.base, &mut Vec::new())?;
-        let mut history = Vec::new();
         while let Some(commit) = commits.next()? {
             state.replay(commit)?;
-            if let Some(held) = state.pages.get(page).filter(|page| page.changed == state.epoch) {
-                history.push((state.epoch, held.bytes.as_deref().unwrap_or_default().to_vec()));
+            if let Some(held) = state.pages.get(page).filter(|page| page.changed == state.epoch)
+                && visit(state.epoch, held.bytes.as_deref().unwrap_or_default()).is_break()
+            {
+                break;
             }
         }
-        Ok(history)
+        Ok(())
     }
 
     fn kept(&self) -> Result<&Arc<dyn Disk>, OpenError> {

@@ -4,7 +4,7 @@
 //! the commits of the whole state, so what all pages were after a commit is one thing.
 
 use crate::error::OpenError;
-use crate::events::{self, Filter, Subscribers, Subscription};
+use crate::events::{self, Filter, Notice, Subscribers, Subscription};
 use crate::function::{FunctionName, Functions};
 use crate::hash::StateHash;
 use crate::log::{Log, locked};
@@ -216,8 +216,14 @@ impl State {
 
     /// Tells of the commits after an epoch. The first notice says which pages have changed since, in one piece.
     pub fn subscribe_from(&mut self, epoch: Epoch, filter: Filter, capacity: usize) -> Subscription {
-        let first = (epoch < self.epoch).then(|| events::since(&self.pages, epoch, self.epoch));
+        let first = (epoch < self.epoch).then(|| self.changes_since(epoch));
         self.subscribers.add(filter, capacity, first)
+    }
+
+    /// Which pages have changed after an epoch, in one piece. Of a page that took the place of another one it is known that the other one was
+    /// deleted, and not whether that was after the epoch.
+    pub fn changes_since(&self, epoch: Epoch) -> Notice {
+        events::since(&self.pages, epoch, self.epoch)
     }
 
     /// Makes all commits as durable as asked; one call serves any number of commits that were made with less.

@@ -31,7 +31,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("libraries/reactive", &["journal", "schedule"]),
     ("crates/cassette", &["journal"]),
     ("crates/metta", &["space", "region"]),
-    ("crates/metroon", &["region", "journal", "schedule", "space", "store", "cassette", "metta"]),
+    ("crates/metroon", &["region", "journal", "schedule", "space", "store", "reactive", "cassette", "metta"]),
     ("crates/server", &["region", "journal", "space", "cassette", "metta", "metroon"]),
     ("crates/cli", LIBRARIES),
     ("xtask", LIBRARIES),

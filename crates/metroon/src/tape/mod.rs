@@ -6,11 +6,13 @@
 //!
 //! - `recording` is the world of a run that is recorded, and `secrets` keeps secrets off its tape.
 //! - `replaying` is the world of a run that follows a tape.
+//! - `services` is what is asked of services, as a tape has it.
 //! - `sinks` takes the commits of both.
 
 pub(crate) mod recording;
 pub(crate) mod replaying;
 pub(crate) mod secrets;
+mod services;
 pub(crate) mod sinks;
 
 pub use crate::recall::{RecallError, find_error};
@@ -24,7 +26,7 @@ use cassette::redact::Redaction;
 use journal::{
     AppendError, Damage, Disk, Durability, Flaw, Journal, OpenError, Options, ReadError, Reader, SingleFile, SyncError,
 };
-use metta::{FileId, Halted, LimitReached, OpenMode, StoreRequest};
+use metta::{FileId, Halted, LimitReached, OpenMode, PagesRequest, StoreRequest};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -113,6 +115,8 @@ pub(crate) enum Request<'a> {
     CommitTime,
     /// What is asked of a store of keys and values.
     Store(Cow<'a, StoreRequest>),
+    /// What is asked of a state of pages.
+    Pages(Cow<'a, PagesRequest>),
 }
 
 impl fmt::Display for Request<'_> {
@@ -136,7 +140,8 @@ impl fmt::Display for Request<'_> {
             Self::CloseFile(file) => write!(formatter, "close file {}", file.0),
             Self::Function(identity) => write!(formatter, "register a function of the host: {identity}"),
             Self::CommitTime => formatter.write_str("ask when a commit is made"),
-            Self::Store(request) => formatter.write_str(&shown_store(request)),
+            Self::Store(request) => formatter.write_str(&services::shown_store(request)),
+            Self::Pages(request) => formatter.write_str(&services::shown_pages(request)),
             Self::Call(call) => write!(formatter, "call the host: {}", shown_call(call)),
         }
     }
@@ -145,30 +150,6 @@ impl fmt::Display for Request<'_> {
 /// A call of a function of the host, for people.
 fn shown_call(bytes: &[u8]) -> String {
     secrets::readable(bytes).map_or_else(|| Shown(bytes).to_string(), |call| call.to_string())
-}
-
-/// What is asked of a store, for people.
-fn shown_store(request: &StoreRequest) -> String {
-    let atom = |bytes: &[u8]| shown_call(bytes);
-    match request {
-        StoreRequest::Open { path, for_writing: true } => format!("open the store {path} to write it"),
-        StoreRequest::Open { path, .. } => format!("open the store {path} to read it"),
-        StoreRequest::Get { store, key } => format!("look {} up in store {}", atom(key), store.0),
-        StoreRequest::Commit { store, changes } => {
-            let shown = changes.first().map_or_else(String::new, |(key, value)| match value {
-                Some(value) => format!(": {} is {}", atom(key), atom(value)),
-                None => format!(": {} goes", atom(key)),
-            });
-            format!("make {} changes in store {}{shown}", changes.len(), store.0)
-        }
-        StoreRequest::Range { store, from, to, most, .. } => {
-            let bound = |key: &Option<Vec<u8>>| key.as_deref().map_or_else(|| "the end".to_owned(), atom);
-            format!("read at most {most} entries of store {}, from {} to {}", store.0, bound(from), bound(to))
-        }
-        StoreRequest::Snapshot { store } => format!("take a snapshot of store {}", store.0),
-        StoreRequest::Close { store } => format!("close store {}", store.0),
-        _ => "ask a store".to_owned(),
-    }
 }
 
 /// The most bytes of a write that are shown to people.

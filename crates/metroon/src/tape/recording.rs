@@ -2,9 +2,8 @@
 
 use super::secrets::{Tails, in_words, readable};
 use super::{Request, Tape, TapeError};
-use metta::{FileId, HostCall, OpenMode, RecordedAnswer, StoreAnswer, StoreRequest, World, WorldError};
+use metta::{FileId, HostCall, OpenMode, RecordedAnswer, ServiceAnswer, ServiceRequest, World, WorldError};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -196,13 +195,14 @@ impl World for RecordingWorld {
         self.note(&Request::FileSize(file), answer)
     }
 
-    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
-        self.check_atoms("what the program writes to a store", &request.contents())?;
-        let answer = self.inner.ask_store(request);
+    fn ask_service(&mut self, request: &ServiceRequest) -> Result<ServiceAnswer, WorldError> {
+        let noun = request.kind().noun();
+        self.check_atoms(&format!("what the program writes to a {noun}"), &request.contents())?;
+        let answer = self.inner.ask_service(request);
         if let Ok(answer) = &answer {
-            self.check_atoms("what the program reads from a store", &answer.contents())?;
+            self.check_atoms(&format!("what the program reads from a {noun}"), &answer.contents())?;
         }
-        self.note(&Request::Store(Cow::Borrowed(request)), answer)
+        self.note(&Request::from(request), answer)
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {

@@ -2,9 +2,10 @@
 
 use super::{Request, TapeCommit, TapeError, TapeFrame, TapeHalted, TapeReader, whole};
 use crate::commit_journal::record::RecordError;
-use metta::{FileId, HostCall, LimitReached, OpenMode, RecordedAnswer, StoreAnswer, StoreRequest, World, WorldError};
+use metta::{
+    FileId, HostCall, LimitReached, OpenMode, RecordedAnswer, ServiceAnswer, ServiceRequest, World, WorldError,
+};
 use serde::de::DeserializeOwned;
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -365,8 +366,12 @@ impl World for ReplayingWorld {
         self.ask(&Request::FileSize(file))
     }
 
-    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
-        self.ask(&Request::Store(Cow::Borrowed(request)))
+    fn ask_service(&mut self, request: &ServiceRequest) -> Result<ServiceAnswer, WorldError> {
+        let asked = Request::from(request);
+        match request {
+            ServiceRequest::Store(_) => self.ask(&asked).map(ServiceAnswer::Store),
+            ServiceRequest::Pages(_) => self.ask(&asked).map(ServiceAnswer::Pages),
+        }
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {

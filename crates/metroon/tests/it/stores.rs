@@ -4,7 +4,7 @@ use crate::tapes::Nobody;
 use journal::{Disk, MemoryDisk};
 use metroon::run::{ProgramEnd, RunRequest};
 use metroon::tape::TapeReader;
-use metroon::world::{StoreAnswer, StoreId, StoreRequest, WorldError};
+use metroon::world::{ServiceId, StoreAnswer, StoreRequest, WorldError, ask_service};
 use metroon::{Engine, MemoryWorld, Permissions, PermittedWorld, SystemWorld, Tape, World};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -40,7 +40,7 @@ fn opening(path: &str, for_writing: bool) -> StoreRequest {
 /// Makes requests of one store.
 struct Requests {
     word: u64,
-    open: Vec<StoreId>,
+    open: Vec<ServiceId>,
 }
 
 impl Requests {
@@ -50,10 +50,10 @@ impl Requests {
     }
 
     /// One that is open, if any is.
-    fn store(&mut self) -> StoreId {
+    fn store(&mut self) -> ServiceId {
         let count = self.open.len() as u64;
         if count == 0 {
-            return StoreId(99);
+            return ServiceId(99);
         }
         let place = self.below(count) as usize;
         self.open[place]
@@ -92,7 +92,7 @@ fn played(world: &mut dyn World, path: &str) -> Vec<String> {
     let mut requests = Requests { word: 11, open: Vec::new() };
     for _ in 0..2000 {
         let request = requests.next(path);
-        let answer = world.ask_store(&request);
+        let answer = ask_service(world, request.clone());
         match (&request, &answer) {
             (_, Ok(StoreAnswer::Opened(store))) => requests.open.push(*store),
             (StoreRequest::Close { store }, Ok(_)) => requests.open.retain(|other| other != store),
@@ -178,29 +178,29 @@ fn a_store_lies_where_a_program_may_read_and_write() {
     let permissions =
         Permissions::nothing().read(folder.path("inside")).and_then(|some| some.write(folder.path("inside")));
     let permissions = permissions.and_then(|some| some.read(folder.path("read"))).expect("the folders are there");
-    SystemWorld::default().ask_store(&opening(&folder.path("read/store"), true)).expect("it is made");
+    ask_service(&mut SystemWorld::default(), opening(&folder.path("read/store"), true)).expect("it is made");
     let mut world = PermittedWorld::new(SystemWorld::default(), permissions);
     for path in ["outside/store", "inside/link/store", "inside/../outside/store", "read/store", "read/new"] {
         let path = folder.path(path);
-        let refused = world.ask_store(&opening(&path, true));
+        let refused = ask_service(&mut world, opening(&path, true));
         assert!(
             matches!(&refused, Err(WorldError::NotPermitted { permission, .. }) if *permission == format!("read={path},write={path}")),
             "{refused:?}"
         );
     }
-    let refused = world.ask_store(&opening(&folder.path("outside/store"), false));
+    let refused = ask_service(&mut world, opening(&folder.path("outside/store"), false));
     assert!(matches!(&refused, Err(WorldError::NotPermitted { .. })), "{refused:?}");
     assert!(!fs::exists(folder.path("outside/store")).expect("it can be looked for"));
 
-    assert!(world.ask_store(&opening(&folder.path("read/store"), false)).is_ok());
-    let Ok(StoreAnswer::Opened(store)) = world.ask_store(&opening(&folder.path("inside/store"), true)) else {
+    assert!(ask_service(&mut world, opening(&folder.path("read/store"), false)).is_ok());
+    let Ok(StoreAnswer::Opened(store)) = ask_service(&mut world, opening(&folder.path("inside/store"), true)) else {
         panic!("it is permitted");
     };
     let changes = vec![(b"k".to_vec(), Some(b"v".to_vec()))];
-    assert_eq!(world.ask_store(&StoreRequest::Commit { store, changes }), Ok(StoreAnswer::Done));
-    assert!(world.ask_store(&opening(&folder.path("inside/near"), false)).is_ok(), "a link may lead within");
-    let nothing = PermittedWorld::new(SystemWorld::default(), Permissions::nothing())
-        .ask_store(&opening(&folder.path("inside/store"), false));
+    assert_eq!(ask_service(&mut world, StoreRequest::Commit { store, changes }), Ok(StoreAnswer::Done));
+    assert!(ask_service(&mut world, opening(&folder.path("inside/near"), false)).is_ok(), "a link may lead within");
+    let mut nobody = PermittedWorld::new(SystemWorld::default(), Permissions::nothing());
+    let nothing = ask_service(&mut nobody, opening(&folder.path("inside/store"), false));
     assert!(matches!(&nothing, Err(WorldError::NotPermitted { .. })), "{nothing:?}");
 }
 
@@ -244,13 +244,13 @@ fn a_transaction_refuses_to_change_a_store_and_a_view_to_ask_one() {
 fn a_store_too_many_is_refused_before_its_folder_is_made() {
     let folder = Folder::new("open-max");
     let mut world = SystemWorld::default();
-    let Ok(StoreAnswer::Opened(store)) = world.ask_store(&opening(&folder.path("one"), true)) else {
+    let Ok(StoreAnswer::Opened(store)) = ask_service(&mut world, opening(&folder.path("one"), true)) else {
         panic!("it is made");
     };
     for _ in 1..256 {
-        assert!(world.ask_store(&StoreRequest::Snapshot { store }).is_ok());
+        assert!(ask_service(&mut world, StoreRequest::Snapshot { store }).is_ok());
     }
-    let refused = world.ask_store(&opening(&folder.path("two"), true));
+    let refused = ask_service(&mut world, opening(&folder.path("two"), true));
     assert!(format!("{refused:?}").contains("close one with store-close!"), "{refused:?}");
     assert!(!std::path::Path::new(&folder.path("two")).exists());
 }

@@ -11,6 +11,7 @@
 //! | `live-queries` | queries with names that follow each commit |
 //! | `concurrency` | independent goals in a fixed order |
 //! | `store` | keys and values on the disk, in the order of keys |
+//! | `pages` | pages of numbers that change together, and what they were |
 //! | `valid-time` | facts that hold from a time on, up to another |
 //!
 //! 1. Each lists its functions, the words that stand for values, and a source of rules, types and documentation.
@@ -30,10 +31,12 @@ mod graphs;
 mod json;
 mod live_queries;
 mod order;
+mod pages;
 mod queues;
 mod random;
 mod reasons;
 mod regex;
+mod services;
 mod sets;
 mod store;
 mod strings;
@@ -68,7 +71,7 @@ pub(crate) struct Bundle {
 }
 
 /// All of them.
-pub(crate) const BUNDLES: [&Bundle; 18] = [
+pub(crate) const BUNDLES: [&Bundle; 19] = [
     &catalog::MODULE,
     &random::MODULE,
     &json::MODULE,
@@ -87,6 +90,7 @@ pub(crate) const BUNDLES: [&Bundle; 18] = [
     &concurrency::MODULE,
     &valid_time::MODULE,
     &store::MODULE,
+    &pages::MODULE,
 ];
 
 /// The modules that come with Hyperon and not yet with Metroon.

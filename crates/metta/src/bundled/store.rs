@@ -6,15 +6,15 @@
 //!    no store.
 //! 3. Each change is on the disk when its call ends, and what precedes it in the program is committed first.
 
-use super::{Bundle, refused};
+use super::Bundle;
+use super::services::{ask, done, handle, id_of};
 use crate::effects::Effects;
 use crate::limits::WRITTEN_BYTES_MAX;
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
-use crate::stores::{StoreAnswer, StoreChange, StoreId, StoreRequest};
-use space::{Atom, Grounded, HostValue, Number, canonical};
-use std::any::Any;
-use std::sync::Arc;
+use crate::services::{ServiceId, ServiceKind};
+use crate::stores::{StoreAnswer, StoreChange, StoreRequest};
+use space::{Atom, Grounded, Number, canonical};
 
 const STORE: &str = "A store, or a snapshot of one";
 const ONLY: Compatibility =
@@ -86,50 +86,9 @@ pub(super) const MODULE: Bundle = Bundle {
     yields: true,
 };
 
-/// An open store as an atom.
-struct Handle {
-    store: StoreId,
-    name: String,
-    identity: String,
-}
-
-impl HostValue for Handle {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn identity(&self) -> &str {
-        &self.identity
-    }
-
-    fn type_atom(&self) -> Atom {
-        Atom::symbol("Store")
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-/// The name of the function that is called.
-fn name_of(call: &Call<'_>) -> String {
-    names::brief(call.head)
-}
-
-fn handle(store: StoreId) -> Outcome {
-    let (name, identity) = (format!("Store-{}", store.0), format!("store-{}", store.0));
-    Outcome::one(Atom::Grounded(Grounded::Host(Arc::new(Handle { store, name, identity }))))
-}
-
 /// The store that the first argument is.
-fn store_of(call: &Call<'_>) -> Result<StoreId, Outcome> {
-    let found = match call.argument(0) {
-        Some(Atom::Grounded(Grounded::Host(value))) => value.as_any().downcast_ref::<Handle>(),
-        _ => None,
-    };
-    found
-        .map(|handle| handle.store)
-        .ok_or_else(|| Outcome::failure(format!("{} expects a store, which store-open! gives", name_of(call))))
+fn store_of(call: &Call<'_>) -> Result<ServiceId, Outcome> {
+    id_of(call, ServiceKind::Store)
 }
 
 /// The bytes of an atom that a store can keep.
@@ -165,40 +124,23 @@ fn atom_of(bytes: &[u8]) -> Result<Atom, Outcome> {
     })
 }
 
-/// Asks the world, and makes something of the answer.
-fn ask(call: &mut Call<'_>, request: &StoreRequest, then: impl FnOnce(StoreAnswer) -> Outcome) -> Outcome {
-    if request.is_outward()
-        && let Err(refused) = call.environment.before_outward_effect()
-    {
-        return refused.into();
-    }
-    match call.environment.world().ask_store(request) {
-        Ok(answer) => then(answer),
-        Err(error) => refused(&name_of(call), error),
-    }
-}
-
-fn done(_: StoreAnswer) -> Outcome {
-    Outcome::unit()
-}
-
-fn opened(answer: StoreAnswer) -> Outcome {
+fn opened(_: &mut Call<'_>, answer: StoreAnswer) -> Outcome {
     match answer {
-        StoreAnswer::Opened(store) => handle(store),
+        StoreAnswer::Opened(store) => handle(ServiceKind::Store, store),
         _ => Outcome::failure("the world did not open a store"),
     }
 }
 
 fn open(call: &mut Call<'_>, for_writing: bool) -> Outcome {
     let Some(path) = call.text(0) else {
-        return Outcome::failure(format!("{} expects a path, a text", name_of(call)));
+        return Outcome::failure(format!("{} expects a path, a text", names::brief(call.head)));
     };
-    ask(call, &StoreRequest::Open { path: path.to_owned(), for_writing }, opened)
+    ask(call, StoreRequest::Open { path: path.to_owned(), for_writing }, opened)
 }
 
 fn commit(call: &mut Call<'_>, changes: Result<Vec<StoreChange>, Outcome>) -> Outcome {
     match (store_of(call), changes) {
-        (Ok(store), Ok(changes)) => ask(call, &StoreRequest::Commit { store, changes }, done),
+        (Ok(store), Ok(changes)) => ask(call, StoreRequest::Commit { store, changes }, done),
         (Err(outcome), _) | (_, Err(outcome)) => outcome,
     }
 }
@@ -237,7 +179,7 @@ fn change(atom: &Atom) -> Result<StoreChange, Outcome> {
 
 fn get(call: &mut Call<'_>) -> Outcome {
     match (store_of(call), bytes_of(call.argument(1), "key")) {
-        (Ok(store), Ok(key)) => ask(call, &StoreRequest::Get { store, key }, |answer| match answer {
+        (Ok(store), Ok(key)) => ask(call, StoreRequest::Get { store, key }, |_, answer| match answer {
             StoreAnswer::Value(Some(value)) => atom_of(&value).map_or_else(|outcome| outcome, Outcome::one),
             _ => Outcome::Results(Vec::new()),
         }),
@@ -249,7 +191,7 @@ fn range(call: &mut Call<'_>) -> Outcome {
     let request = store_of(call).and_then(|store| Ok((store, call.children(1).ok_or_else(not_options)?)));
     let request = request.and_then(|(store, options)| range_of(store, options));
     match request {
-        Ok(request) => ask(call, &request, |answer| match answer {
+        Ok(request) => ask(call, request, |_, answer| match answer {
             StoreAnswer::Entries(entries) => {
                 entries.iter().map(pair).collect::<Result<_, _>>().map_or_else(|outcome| outcome, Outcome::Results)
             }
@@ -263,7 +205,7 @@ fn not_options() -> Outcome {
     Outcome::failure("store-range! expects a tuple of options, such as ((from KEY) (to KEY) (most N) backward), or ()")
 }
 
-fn range_of(store: StoreId, options: &[Atom]) -> Result<StoreRequest, Outcome> {
+fn range_of(store: ServiceId, options: &[Atom]) -> Result<StoreRequest, Outcome> {
     let (mut first, mut end, mut backward, mut limit) = (None, None, false, u64::MAX);
     for option in options {
         match option.children() {
@@ -291,14 +233,14 @@ fn pair((key, value): &(Vec<u8>, Vec<u8>)) -> Result<Atom, Outcome> {
 
 fn snapshot(call: &mut Call<'_>) -> Outcome {
     match store_of(call) {
-        Ok(store) => ask(call, &StoreRequest::Snapshot { store }, opened),
+        Ok(store) => ask(call, StoreRequest::Snapshot { store }, opened),
         Err(outcome) => outcome,
     }
 }
 
 fn close(call: &mut Call<'_>) -> Outcome {
     match store_of(call) {
-        Ok(store) => ask(call, &StoreRequest::Close { store }, done),
+        Ok(store) => ask(call, StoreRequest::Close { store }, done),
         Err(outcome) => outcome,
     }
 }

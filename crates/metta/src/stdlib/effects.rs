@@ -6,8 +6,8 @@ use super::expressions::alpha_key;
 use crate::bundled::BUNDLES;
 use crate::effects::Effects;
 use crate::operation::{Operation, Outcome};
+use crate::service_requests::{ServiceAnswer, ServiceRequest};
 use crate::session::Session;
-use crate::stores::{StoreAnswer, StoreRequest};
 use crate::types::{function_parts, is_function};
 use crate::world::{FileId, OpenMode, World, WorldError};
 use crate::{MemoryWorld, names};
@@ -90,9 +90,9 @@ impl World for Watched {
         self.note(Effects::ASKS).file_size(file)
     }
 
-    fn ask_store(&mut self, request: &StoreRequest) -> Result<StoreAnswer, WorldError> {
+    fn ask_service(&mut self, request: &ServiceRequest) -> Result<ServiceAnswer, WorldError> {
         let effects = if request.is_outward() { Effects::ASKS.and(Effects::TELLS) } else { Effects::ASKS };
-        self.note(effects).ask_store(request)
+        self.note(effects).ask_service(request)
     }
 
     fn close_file(&mut self, file: FileId) -> Result<(), WorldError> {
@@ -117,9 +117,10 @@ const CONTENTS: [&str; 2] = [
 ];
 
 /// What an operation is called with.
-const ARGUMENTS: &str = "!(superpose (&self &s &c &rng &seeded &file &store 0 1 2.5 -3 \"r\" \"rw\" \"a {}\" \"{}\" \"file\" True False \
+const ARGUMENTS: &str = "!(superpose (&self &s &c &rng &seeded &file &store &pages 0 1 2.5 -3 \"r\" \"rw\" \"a {}\" \"{}\" \"file\" True False \
      a $x $y () (1 2 3) (f $x) (\"b\" \"a\") (a $x) ((a 1)) ((f a) (f z)) (: a A) Number (-> Number Number) type-check semantics auto bundled \
-     (@param (@type A) (@desc \"d\")) ((put 1 2) (delete a)) ((from 1) backward)))";
+     (@param (@type A) (@desc \"d\")) ((put 1 2) (delete a)) ((from 1) backward) \
+     ((create \"b\" i4 (1 2)) (write \"a\" 0 (3))) (page 0)))";
 
 impl Bench {
     fn new(contents: &str) -> Self {
@@ -127,7 +128,8 @@ impl Bench {
         let world = MemoryWorld::default().with_source("file", "some text").with_source("r", "some more");
         let mut session = Session::new(Box::new(Watched { world, seen: seen.clone() }));
         let imports: String = BUNDLES.iter().map(|bundle| format!("!(import! &self {})", bundle.name)).collect();
-        let more = "!(bind! &file (file-open! \"file\" \"rwc\")) !(bind! &seeded (new-random-generator 1)) !(bind! &store (store-open! \"s\"))";
+        let more = "!(bind! &file (file-open! \"file\" \"rwc\")) !(bind! &seeded (new-random-generator 1)) !(bind! &store (store-open! \"s\")) \
+         !(bind! &pages (pages-open! \"p\")) !(pages-commit! &pages ((create \"a\" f8 4)))";
         let mut arguments = Vec::new();
         for text in [imports.as_str(), contents, more, ARGUMENTS] {
             arguments.clear();
