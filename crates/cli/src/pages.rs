@@ -4,8 +4,8 @@ use crate::end::End;
 use crate::output::{Ended, Out, fail};
 use clap::{Args, Subcommand};
 use journal::{Directory, Disk};
-use reactive::{OpenError, Survey};
-use serde_json::json;
+use reactive::{OpenError, Survey, SurveyedCommit, SurveyedPage};
+use serde_json::{Value, json};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,6 +123,42 @@ fn in_json(found: &Survey) -> String {
         "checkpoints": found.checkpoints,
         "checkpoint_bytes": found.checkpoint_bytes,
         "log_bytes": found.log_bytes,
+        "page_details": found.page_details.iter().map(page_in_json).collect::<Vec<_>>(),
+        "last_commits": found.last_commits.iter().map(commit_in_json).collect::<Vec<_>>(),
     })
     .to_string()
+}
+
+fn page_in_json(found: &SurveyedPage) -> Value {
+    let kept = &found.metadata.bytes;
+    // What programs keep with a page is often JSON, such as the type and the shape that `metroon.pages` keeps; of the rest only the length is told.
+    let metadata = serde_json::from_slice(kept).ok().filter(Value::is_object);
+    json!({
+        "page": found.page.to_string(),
+        "slot": found.page.slot(),
+        "generation": found.page.generation(),
+        "name": found.metadata.name,
+        "metadata": metadata,
+        "metadata_bytes": kept.len(),
+        "bytes": found.bytes,
+        "created": found.created,
+        "changed": found.changed,
+        "written": found.written,
+        "derived_by": found.derived.as_ref().map(|derivation| derivation.function.to_string()),
+        "derived_from": found.derived.as_ref().map(|derivation| {
+            derivation.dependencies.iter().map(ToString::to_string).collect::<Vec<_>>()
+        }),
+    })
+}
+
+fn commit_in_json(found: &SurveyedCommit) -> Value {
+    json!({
+        "epoch": found.epoch,
+        "source": found.source,
+        "cause": found.cause,
+        "created": found.created,
+        "deleted": found.deleted,
+        "written": found.written,
+        "bytes_written": found.bytes_written,
+    })
 }

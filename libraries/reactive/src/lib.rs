@@ -64,7 +64,7 @@ pub use record::{Malformed, VERSION};
 pub use shared::SharedState;
 pub use state::{Reason, State, Why};
 pub use statistics::{Latency, Stages, Statistics};
-pub use survey::Survey;
+pub use survey::{Survey, SurveyedCommit, SurveyedDerivation, SurveyedPage};
 pub use transaction::{Mask, NewPage, PageRef, Transaction};
 pub use verify::{Problem, Verification};
 pub use warning::StateWarning;

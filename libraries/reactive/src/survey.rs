@@ -1,18 +1,20 @@
 //! What the log of a state says, to whoever has none of the functions that derive its pages.
 //!
-//! Nothing is derived, and nothing is locked: another process may write meanwhile. Cost: that of reading the log, and some 50 bytes of memory
-//! for each page. For a fork also that of loading the checkpoint that it begins with, with all its pages in memory, once more for each
+//! Nothing is derived, and nothing is locked: another process may write meanwhile. Cost: that of reading the log, and some 150 bytes of memory
+//! for each page with its name, what is kept with it and what it depends on. For a fork also that of loading the checkpoint that it begins with, with all its pages in memory, once more for each
 //! function that derives some of them.
 
 use crate::checkpoint::{self, LoadError};
 use crate::error::OpenError;
 use crate::function::{FunctionError, FunctionName, Functions, Inputs};
 use crate::log::CommitReader;
+use crate::metadata::Metadata;
+use crate::page::PageId;
 use crate::record::{CommitRecord, Structural};
 use crate::state::State;
 use crate::{Epoch, Options};
 use journal::{Access, Disk};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What the log of a state says.
@@ -45,12 +47,68 @@ pub struct Survey {
     pub checkpoint_bytes: u64,
     /// How long the files of the log are, in bytes.
     pub log_bytes: u64,
+    /// The pages after the last commit, in the order of their places.
+    pub page_details: Vec<SurveyedPage>,
+    /// The last commits, at most [`Survey::COMMITS_MAX`], in order.
+    pub last_commits: VecDeque<SurveyedCommit>,
 }
 
-/// The pages after a commit, by their places: how long they are, and what derives them.
-type Places = BTreeMap<u32, (u64, Option<FunctionName>)>;
+/// What the log of a state says of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SurveyedPage {
+    /// Which.
+    pub page: PageId,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// What it was described as.
+    pub metadata: Metadata,
+    /// The commit that made it.
+    pub created: Epoch,
+    /// The last commit that changed it; none if it is derived, and the log does not say what derived pages hold.
+    pub changed: Option<Epoch>,
+    /// How many commits of this log have changed it, as far as the log says.
+    pub written: u64,
+    /// How it is derived; none if it is written.
+    pub derived: Option<SurveyedDerivation>,
+}
+
+/// What the log of a state says of how a page is derived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SurveyedDerivation {
+    /// By which function.
+    pub function: FunctionName,
+    /// From which pages.
+    pub dependencies: Vec<PageId>,
+}
+
+/// What the log of a state says of a commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SurveyedCommit {
+    /// Its number.
+    pub epoch: Epoch,
+    /// Where it says that it comes from.
+    pub source: Option<String>,
+    /// The commit that it says that it follows from.
+    pub cause: Option<Epoch>,
+    /// How many pages it made.
+    pub created: u64,
+    /// How many it deleted.
+    pub deleted: u64,
+    /// How many were written and held other bytes then.
+    pub written: u64,
+    /// How many bytes were written so.
+    pub bytes_written: u64,
+}
+
+/// The pages after a commit, by their places.
+type Places = BTreeMap<u32, SurveyedPage>;
 
 impl Survey {
+    /// How many of the last commits are told one by one.
+    pub const COMMITS_MAX: usize = 100;
+
     /// Reads the log that a disk holds.
     ///
     /// # Errors
@@ -63,43 +121,42 @@ impl Survey {
             survey.count(commit, &mut places);
         }
         survey.count_files(disk)?;
-        for (bytes, function) in places.into_values() {
+        for page in places.values() {
             survey.pages += 1;
-            survey.page_bytes += bytes;
-            if let Some(function) = function {
-                *survey.derived.entry(function).or_default() += 1;
+            survey.page_bytes += page.bytes;
+            if let Some(derivation) = &page.derived {
+                *survey.derived.entry(derivation.function.clone()).or_default() += 1;
             }
         }
+        survey.page_details = places.into_values().collect();
         Ok(survey)
     }
 
     fn count(&mut self, commit: CommitRecord, places: &mut Places) {
-        self.epoch = commit.epoch;
-        self.hashed += u64::from(commit.state_hash.is_some());
-        self.written += commit.deltas.len() as u64;
-        self.bytes_written += commit.deltas.iter().map(|delta| delta.bytes.len() as u64).sum::<u64>();
+        let epoch = commit.epoch;
+        let source = commit.origin.source.as_deref().map(str::to_owned);
+        let mut told = SurveyedCommit { epoch, source, cause: commit.origin.cause, ..SurveyedCommit::default() };
         for change in commit.structure {
-            match change {
-                Structural::Create { page, length } => {
-                    self.created += 1;
-                    places.insert(page.slot, (length as u64, None));
-                }
-                Structural::Derive { page, length, function, .. } => {
-                    self.created += 1;
-                    places.insert(page.slot, (length as u64, Some(function)));
-                }
-                Structural::Rederive { page, function, .. } => {
-                    if let Some(place) = places.get_mut(&page.slot) {
-                        place.1 = Some(function);
-                    }
-                }
-                Structural::Describe { .. } => {}
-                Structural::Delete { page } => {
-                    self.deleted += 1;
-                    places.remove(&page.slot);
-                }
+            told.apply(change, places);
+        }
+        told.written = commit.deltas.len() as u64;
+        told.bytes_written = commit.deltas.iter().map(|delta| delta.bytes.len() as u64).sum();
+        for delta in commit.deltas.iter().chain(&commit.derived) {
+            if let Some(page) = places.get_mut(&delta.page.slot).filter(|page| page.page == delta.page) {
+                page.changed = Some(epoch);
+                page.written += 1;
             }
         }
+        self.epoch = epoch;
+        self.hashed += u64::from(commit.state_hash.is_some());
+        self.created += told.created;
+        self.deleted += told.deleted;
+        self.written += told.written;
+        self.bytes_written += told.bytes_written;
+        if self.last_commits.len() == Self::COMMITS_MAX {
+            self.last_commits.pop_front();
+        }
+        self.last_commits.push_back(told);
     }
 
     fn count_files(&mut self, disk: &Arc<dyn Disk>) -> Result<(), OpenError> {
@@ -139,10 +196,55 @@ fn begun_at(disk: &Arc<dyn Disk>, base: Epoch) -> Result<Places, OpenError> {
 }
 
 fn places_of(state: &State) -> Places {
-    let of = |(id, page): (crate::PageId, &crate::page::Page)| {
-        let derivation = state.nodes[id.slot as usize].derivation.as_ref();
-        let bytes = page.bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
-        (id.slot, (bytes, derivation.map(|derivation| derivation.name.clone())))
+    let of = |(id, page): (PageId, &crate::page::Page)| {
+        let node = &state.nodes[id.slot as usize];
+        let derived = node.derivation.as_ref().map(|derivation| SurveyedDerivation {
+            function: derivation.name.clone(),
+            dependencies: derivation.dependencies.to_vec(),
+        });
+        let page = SurveyedPage {
+            page: id,
+            bytes: page.bytes.as_ref().map_or(0, |bytes| bytes.len() as u64),
+            metadata: node.metadata.as_deref().cloned().unwrap_or_default(),
+            created: page.created,
+            changed: Some(page.changed),
+            written: 0,
+            derived,
+        };
+        (id.slot, page)
     };
     state.pages.iter().map(of).collect()
+}
+
+impl SurveyedCommit {
+    /// Counts a change of which pages there are, and makes it.
+    fn apply(&mut self, change: Structural, places: &mut Places) {
+        match change {
+            Structural::Create { page, length } => self.create(page, length, None, places),
+            Structural::Derive { page, length, function, dependencies } => {
+                self.create(page, length, Some(SurveyedDerivation { function, dependencies }), places);
+            }
+            Structural::Rederive { page, function, dependencies } => {
+                if let Some(place) = places.get_mut(&page.slot) {
+                    (place.derived, place.changed) = (Some(SurveyedDerivation { function, dependencies }), None);
+                }
+            }
+            Structural::Describe { page, metadata } => {
+                if let Some(place) = places.get_mut(&page.slot) {
+                    place.metadata = metadata;
+                }
+            }
+            Structural::Delete { page } => {
+                self.deleted += 1;
+                places.remove(&page.slot);
+            }
+        }
+    }
+
+    fn create(&mut self, page: PageId, length: usize, derived: Option<SurveyedDerivation>, places: &mut Places) {
+        self.created += 1;
+        let changed = derived.is_none().then_some(self.epoch);
+        let (bytes, metadata, created) = (length as u64, Metadata::default(), self.epoch);
+        places.insert(page.slot, SurveyedPage { page, bytes, metadata, created, changed, written: 0, derived });
+    }
 }

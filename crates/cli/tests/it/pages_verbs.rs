@@ -1,7 +1,7 @@
 //! `metroon pages`: what the log of a state says, without the functions that derive its pages.
 
 use crate::harness::Folder;
-use reactive::{FunctionName, Functions, Inputs, Options, State, Transaction};
+use reactive::{FunctionName, Functions, Inputs, Metadata, Options, State, Transaction};
 use std::path::Path;
 
 fn functions() -> Functions {
@@ -22,7 +22,10 @@ fn sheet(folder: &Path) -> State {
     let net = transaction.create(&[100.0_f64, 50.0].map(f64::to_le_bytes).concat());
     let rate = transaction.create(&0.5_f64.to_le_bytes());
     let gross = transaction.derive(16, FunctionName::new("gross", 1), [net, rate]);
-    transaction.derive(8, FunctionName::new("total", 1), [gross]);
+    let total = transaction.derive(8, FunctionName::new("total", 1), [gross]);
+    let kept = |bytes: &[u8], name: &str| Metadata { name: name.to_owned(), bytes: bytes.to_vec() };
+    transaction.describe(net, kept(b"{\"dtype\": \"<f8\", \"shape\": [2]}", "net"));
+    transaction.describe(total, kept(b"f8", "sum"));
     let net = state.commit(&transaction).unwrap().created[0];
     let mut transaction = Transaction::new();
     transaction.write(net, 0, &10_000.0_f64.to_le_bytes());
@@ -70,6 +73,33 @@ fn a_program_can_read_it_and_a_fork_says_where_it_began() {
     assert_eq!((&forked["base"], &forked["commits"], &forked["pages"]), (&1.into(), &0.into(), &4.into()));
     assert_eq!(forked["derived"], sheet["derived"]);
     assert_eq!(forked["checkpoints"], serde_json::json!([1]));
+    let named = |page: u64, name: &str, kept: serde_json::Value| serde_json::json!({ "page": format!("page {page}"), "slot": page, "generation": 0, "name": name, "metadata": kept });
+    let details = |of: &serde_json::Value, page: usize| of["page_details"][page].clone();
+    let is_part = |whole: &serde_json::Value, part: &serde_json::Value| {
+        part.as_object().expect("it is an object").iter().all(|(key, value)| &whole[key] == value)
+    };
+    let kept = serde_json::json!({ "dtype": "<f8", "shape": [2] });
+    assert!(is_part(&details(&sheet, 0), &named(0, "net", kept)), "{}", details(&sheet, 0));
+    assert!(
+        is_part(&details(&sheet, 3), &named(3, "sum", serde_json::Value::Null)),
+        "{}",
+        details(&sheet, 3)
+    );
+    let said = |epochs: [Option<u64>; 2], written: u64| serde_json::json!({ "created": epochs[0], "changed": epochs[1], "written": written });
+    assert!(is_part(&details(&sheet, 0), &said([Some(1), Some(2)], 2)), "{}", details(&sheet, 0));
+    assert!(is_part(&details(&sheet, 1), &said([Some(1), Some(1)], 1)), "{}", details(&sheet, 1));
+    let derived = serde_json::json!({
+        "created": 1, "changed": null, "derived_by": "total version 1", "derived_from": ["page 2"], "bytes": 8,
+    });
+    assert!(is_part(&details(&sheet, 3), &derived), "{}", details(&sheet, 3));
+    // The checkpoint that a fork begins with says when each page was changed.
+    assert_eq!(details(&forked, 3)["changed"], 1);
+    let commits = serde_json::json!([
+        { "epoch": 1, "source": "prices of April", "cause": null, "created": 4, "deleted": 0, "written": 2, "bytes_written": 12 },
+        { "epoch": 2, "source": null, "cause": null, "created": 0, "deleted": 0, "written": 1, "bytes_written": 2 },
+    ]);
+    assert_eq!(sheet["last_commits"], commits);
+    assert_eq!(forked["last_commits"], serde_json::json!([]));
     drop((fork, state));
 }
 

@@ -197,6 +197,14 @@ fn the_page_on_five_systems_shows_what_happens() {
 }
 
 #[test]
+fn the_page_on_pages_is_true_of_metta() {
+    let page = document("docs/pages.md");
+    let (_, section) = page.split_once("## In MeTTa\n").expect("the page has a part about MeTTa");
+    let section = section.split("\n## ").next().expect("it has a beginning");
+    assert_eq!(follow("pages", blocks(section)), 2);
+}
+
+#[test]
 fn the_page_on_cassettes_shows_what_happens() {
     let commands = follow("cassettes", blocks(&document("docs/cassettes.md")));
     assert!(commands >= 15, "{commands} commands");

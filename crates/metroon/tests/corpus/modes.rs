@@ -12,9 +12,10 @@ use metroon::{Answer, Engine, Evaluator, KnowledgeBase, KnowledgeBaseOptions, Me
 use std::sync::Arc;
 
 /// Programs that hold something between two forms that lives as long as the process, and why.
-const NOT_TAKEN_UP: [(&str, &str); 3] = [
+const NOT_TAKEN_UP: [(&str, &str); 4] = [
     ("file-positions", "it holds a file open"),
     ("files", "it holds a file open"),
+    ("sheets", "it holds a state open"),
     ("stores", "it holds a store open"),
 ];
 

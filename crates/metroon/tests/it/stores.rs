@@ -1,37 +1,13 @@
 //! Stores of a program: on the disk and in memory alike, within what is permitted, and on the tape of a run.
 
-use crate::tapes::Nobody;
+use crate::services::{Folder, printing, replayed, run};
 use journal::{Disk, MemoryDisk};
 use metroon::run::{ProgramEnd, RunRequest};
-use metroon::tape::TapeReader;
 use metroon::world::{ServiceId, StoreAnswer, StoreRequest, WorldError, ask_service};
 use metroon::{Engine, MemoryWorld, Permissions, PermittedWorld, SystemWorld, Tape, World};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-
-/// A folder for one test, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("metroon-stores-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("a folder can be made");
-        Self(fs::canonicalize(folder).expect("it is there"))
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().expect("it is UTF-8").to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use std::sync::Arc;
 
 fn opening(path: &str, for_writing: bool) -> StoreRequest {
     StoreRequest::Open { path: path.to_owned(), for_writing }
@@ -106,7 +82,7 @@ fn played(world: &mut dyn World, path: &str) -> Vec<String> {
 
 #[test]
 fn a_store_in_memory_is_like_one_on_the_disk() {
-    let folder = Folder::new("alike");
+    let folder = Folder::new("stores-alike");
     let on_disk = played(&mut SystemWorld::default(), &folder.path("store"));
     let in_memory = played(&mut MemoryWorld::default(), "store");
     let first = on_disk.iter().zip(&in_memory).position(|(here, there)| here != there);
@@ -116,27 +92,9 @@ fn a_store_in_memory_is_like_one_on_the_disk() {
     assert!(counts.iter().all(|count| *count > 40), "{counts:?}");
 }
 
-fn run(world: impl World + 'static, tape: Option<Tape>, text: &str) -> (ProgramEnd, Result<(), String>) {
-    let program = RunRequest { expressions: vec![text.to_owned()], ..RunRequest::default() };
-    let mut engine = Engine::remembering(world, None, tape, &program).expect("it begins");
-    let end = engine.run_program(&program, &mut Nobody);
-    (end, engine.finish().map_err(|error| error.to_string()))
-}
-
-/// The machine as a world, and what is printed there.
-fn printing() -> (SystemWorld, Arc<Mutex<Vec<String>>>) {
-    let lines = Arc::new(Mutex::new(Vec::new()));
-    let printed = Arc::clone(&lines);
-    let printer = move |line: &str| {
-        printed.lock().expect("nobody panics").push(line.to_owned());
-        Ok(())
-    };
-    (SystemWorld::default().printing(Box::new(printer)), lines)
-}
-
 #[test]
 fn what_a_program_stores_is_there_for_the_next_one_and_a_replay_needs_no_store() {
-    let folder = Folder::new("replay");
+    let folder = Folder::new("stores-replay");
     let path = folder.path("towns");
     let (world, _) = printing();
     let write = format!(
@@ -157,19 +115,13 @@ fn what_a_program_stores_is_there_for_the_next_one_and_a_replay_needs_no_store()
     assert!(recorded.contains(&"[((Hamar 32688) (Oslo 717710) ((founded Oslo) 1048))]".to_owned()), "{recorded:#?}");
 
     fs::remove_dir_all(&path).expect("it is there");
-    let tape = TapeReader::on_disk(disk).expect("the tape is sound");
-    let (world, lines) = printing();
-    let (mut engine, program) = Engine::replaying(world, tape, None).expect("it begins");
-    engine.run_program(&program, &mut Nobody);
-    assert!(matches!(engine.replayed(), Some((_, None))), "{:?}", engine.replayed());
-    engine.finish().expect("the replay ends as the run did");
-    assert_eq!(*lines.lock().expect("nobody panics"), recorded);
+    assert_eq!(replayed(disk), recorded);
     assert!(!fs::exists(&path).expect("it can be looked for"), "a replay makes no store");
 }
 
 #[test]
 fn a_store_lies_where_a_program_may_read_and_write() {
-    let folder = Folder::new("permitted");
+    let folder = Folder::new("stores-permitted");
     for place in ["inside", "outside", "read"] {
         fs::create_dir_all(folder.path(place)).expect("a folder can be made");
     }
@@ -242,7 +194,7 @@ fn a_transaction_refuses_to_change_a_store_and_a_view_to_ask_one() {
 
 #[test]
 fn a_store_too_many_is_refused_before_its_folder_is_made() {
-    let folder = Folder::new("open-max");
+    let folder = Folder::new("stores-open-max");
     let mut world = SystemWorld::default();
     let Ok(StoreAnswer::Opened(store)) = ask_service(&mut world, opening(&folder.path("one"), true)) else {
         panic!("it is made");
