@@ -4,8 +4,8 @@ use crate::end::End;
 use crate::output::{Ended, Out, fail};
 use clap::{Args, Subcommand};
 use journal::{Directory, Disk};
-use reactive::{OpenError, Survey, SurveyedCommit, SurveyedPage};
-use serde_json::{Value, json};
+use reactive::{OpenError, Statistics, Survey, SurveyedCommit, SurveyedPage};
+use serde_json::{Map, Value, json};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,10 +123,22 @@ fn in_json(found: &Survey) -> String {
         "checkpoints": found.checkpoints,
         "checkpoint_bytes": found.checkpoint_bytes,
         "log_bytes": found.log_bytes,
+        "statistics": found.statistics.as_ref().map(statistics_in_json),
         "page_details": found.page_details.iter().map(page_in_json).collect::<Vec<_>>(),
         "last_commits": found.last_commits.iter().map(commit_in_json).collect::<Vec<_>>(),
     })
     .to_string()
+}
+
+fn statistics_in_json(found: &Statistics) -> Value {
+    let object = |numbers: &[(&str, u64)]| -> Map<String, Value> {
+        numbers.iter().map(|(name, number)| ((*name).to_owned(), json!(number))).collect()
+    };
+    json!({
+        "counts": object(&found.counts()),
+        "stages": object(&found.stages.named()),
+        "latency": object(&found.latency.named()),
+    })
 }
 
 fn page_in_json(found: &SurveyedPage) -> Value {

@@ -2,8 +2,8 @@
 
 use metta::{
     AnswerSize, ChangedPage, FoundPage, ListedPage, OpenServices, PAGE_NUMBERS_MAX, PageEvent, PageName, PagePlace,
-    PageStep, PageType, PagesAnswer, PagesRequest, ServiceId, ServiceKind, StepPage, WorldError, history_too_long,
-    no_page, numbers_of, page_steps,
+    PageStep, PageType, PagesAnswer, PagesRequest, ServiceId, ServiceKind, StepPage, WorldError, checked_bytes,
+    history_too_long, no_page, numbers_of, page_steps,
 };
 use reactive::{Change, Functions, Metadata, NewPage, OpenError, Options, PageId, PageRef, State, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,14 +57,14 @@ impl SystemPages {
         match request {
             PagesRequest::New => {
                 self.open.check_room("a state")?;
-                Ok(self.keep(State::new(Functions::new(), options()), false, Vec::new()))
+                Ok(self.keep(Opened::new(State::new(Functions::new(), options()), false), Vec::new()))
             }
             PagesRequest::Open { path } => {
                 self.open.check_room(path)?;
                 let opened = State::open_in(path, Functions::new(), options());
                 let (state, warnings) = opened.map_err(|error| not_opened(path, &error))?;
                 let warnings = warnings.iter().map(|warning| format!("{path}: {warning}")).collect();
-                Ok(self.keep(state, false, warnings))
+                Ok(self.keep(Opened::new(state, false), warnings))
             }
             PagesRequest::Snapshot { state } => {
                 let epoch = self.open.at(*state)?.state.epoch();
@@ -72,7 +72,7 @@ impl SystemPages {
             }
             PagesRequest::Fork { state, epoch } => self.fork(*state, *epoch, false),
             PagesRequest::Commit { state, .. } => {
-                let held = self.open.iter().map(|open| open.bytes).sum();
+                let held = self.held();
                 self.open.at_mut(*state)?.commit(*state, request, held)
             }
             PagesRequest::Checkpoint { state } => {
@@ -98,14 +98,21 @@ impl SystemPages {
         }
     }
 
-    fn keep(&mut self, state: State, is_fixed: bool, warnings: Vec<String>) -> PagesAnswer {
-        PagesAnswer::Opened { state: self.open.keep(Opened::new(state, is_fixed)), warnings }
+    fn keep(&mut self, opened: Opened, warnings: Vec<String>) -> PagesAnswer {
+        PagesAnswer::Opened { state: self.open.keep(opened), warnings }
+    }
+
+    /// How many bytes the pages of all that is open have.
+    fn held(&self) -> u64 {
+        self.open.iter().map(|open| open.bytes).sum()
     }
 
     fn fork(&mut self, state: ServiceId, epoch: u64, is_fixed: bool) -> Result<PagesAnswer, WorldError> {
         self.open.check_room("a state")?;
         let fork = self.open.at(state)?.state.fork(epoch).map_err(|error| failed(state, &error))?;
-        Ok(self.keep(fork, is_fixed, Vec::new()))
+        let fork = Opened::new(fork, is_fixed);
+        checked_bytes(self.held(), fork.bytes).map_err(|reason| failed(state, &reason))?;
+        Ok(self.keep(fork, Vec::new()))
     }
 }
 

@@ -91,7 +91,8 @@ pub use open_services::{OpenServices, ask_service};
 pub use operation::{Call, Compatibility, Native, Operation, OperationDocumentation, OperationSpec};
 pub use outcome::{Outcome, Refused, Stop};
 pub use page_steps::{
-    FoundPage, PAGE_NUMBERS_MAX, PageStep, StepPage, history_too_long, no_page, numbers_of, page_steps, shown_page,
+    FoundPage, PAGE_NUMBERS_MAX, PageStep, StepPage, checked_bytes, history_too_long, no_page, numbers_of, page_steps,
+    shown_page,
 };
 pub use page_types::{PageKind, PageNumber, PageNumbers, PageType};
 pub use pages::{

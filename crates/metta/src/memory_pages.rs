@@ -3,7 +3,7 @@
 
 use crate::open_services::OpenServices;
 use crate::page_steps::{
-    FoundPage, PAGE_NUMBERS_MAX, PageStep, StepPage, history_too_long, no_page, numbers_of, page_steps,
+    FoundPage, PAGE_NUMBERS_MAX, PageStep, StepPage, checked_bytes, history_too_long, no_page, numbers_of, page_steps,
 };
 use crate::page_types::PageType;
 use crate::pages::{ChangedPage, ListedPage, PageEvent, PageName, PagePlace, PagesAnswer, PagesRequest};
@@ -79,7 +79,7 @@ impl MemoryPages {
             PagesRequest::Checkpoint { state } => self.versions(*state).map(|_| PagesAnswer::Done),
             PagesRequest::Snapshot { state } => {
                 let version = self.at(*state)?.clone();
-                self.keep("a snapshot", Open::Alone { version, is_fixed: true })
+                self.copy(*state, version, true)
             }
             PagesRequest::Fork { state, epoch } => self.fork(*state, *epoch),
             PagesRequest::History { state, page } => self.history(*state, page),
@@ -157,7 +157,13 @@ impl MemoryPages {
         } else {
             self.versions(state)?.iter().find(|version| version.epoch == epoch).expect("each commit is kept").clone()
         };
-        self.keep("a fork", Open::Alone { version, is_fixed: false })
+        self.copy(state, version, false)
+    }
+
+    fn copy(&mut self, of: ServiceId, version: Version, is_fixed: bool) -> Result<PagesAnswer, WorldError> {
+        let all = checked_bytes(self.held(), version.bytes());
+        all.map_err(|reason| WorldError::of_service(KIND, of, reason))?;
+        self.keep("a copy", Open::Alone { version, is_fixed })
     }
 
     fn history(&self, state: ServiceId, page: &PageName) -> Result<PagesAnswer, WorldError> {

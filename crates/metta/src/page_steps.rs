@@ -7,7 +7,7 @@ use crate::page_types::{PageKind, PageNumber, PageNumbers};
 use crate::pages::{PageChange, PageContent, PageName, PagePlace};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many bytes the pages of all states that a program has open may have, if a commit makes one more.
+/// How many bytes the pages of all states, forks and snapshots that a program has open may have, if one more is made.
 pub(crate) const PAGES_BYTES_MAX: u64 = 1 << 30;
 
 /// How many bytes the name of a page may have.
@@ -128,14 +128,7 @@ impl<F: Fn(&PageName, &BTreeSet<PagePlace>) -> Option<FoundPage>> Planned<F> {
             PageContent::Numbers(numbers) => numbers.len() as u64,
         };
         let bytes = count.saturating_mul(kind.width() as u64);
-        self.held = self.held.saturating_add(bytes);
-        if self.held > PAGES_BYTES_MAX {
-            return Err(format!(
-                "with {bytes} bytes for {count} numbers of {} all pages that are open have more than {PAGES_BYTES_MAX} bytes; delete some, or \
-                 close a state with pages-close!",
-                kind.name()
-            ));
-        }
+        self.held = checked_bytes(self.held, bytes)?;
         let bytes = match content {
             PageContent::Zeros(_) => vec![0; usize::try_from(bytes).map_err(|error| error.to_string())?],
             PageContent::Numbers(numbers) => bytes_of(kind, numbers)?,
@@ -156,6 +149,21 @@ impl<F: Fn(&PageName, &BTreeSet<PagePlace>) -> Option<FoundPage>> Planned<F> {
         let found = (self.find)(page, &self.gone).ok_or_else(|| no_page(page))?;
         Ok((StepPage::There(found.place), found.kind, found.count))
     }
+}
+
+/// How many bytes all pages have that are open, if they have `held` now and some more are made.
+///
+/// # Errors
+/// They are more than may be.
+pub fn checked_bytes(held: u64, more: u64) -> Result<u64, String> {
+    let all = held.saturating_add(more);
+    if all <= PAGES_BYTES_MAX {
+        return Ok(all);
+    }
+    Err(format!(
+        "with {more} bytes more all pages that are open, with those of snapshots and forks, have more than {PAGES_BYTES_MAX} bytes; delete some, \
+         or close a state with pages-close!"
+    ))
 }
 
 fn bytes_of(kind: PageKind, numbers: &[PageNumber]) -> Result<Vec<u8>, String> {

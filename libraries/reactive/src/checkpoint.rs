@@ -49,6 +49,7 @@ impl State {
         file.sync()?;
         disk.rename(&unfinished, &name)?;
         disk.sync_names()?;
+        self.keep_statistics();
         Ok(())
     }
 

@@ -31,6 +31,7 @@ mod events;
 mod function;
 mod hash;
 mod history;
+mod kept_statistics;
 mod location;
 mod log;
 mod merge;

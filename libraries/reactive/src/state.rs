@@ -7,6 +7,7 @@ use crate::error::OpenError;
 use crate::events::{self, Filter, Notice, Subscribers, Subscription};
 use crate::function::{FunctionName, Functions};
 use crate::hash::StateHash;
+use crate::kept_statistics;
 use crate::log::{Log, locked};
 use crate::metadata::Metadata;
 use crate::node::Node;
@@ -93,7 +94,9 @@ impl State {
     /// A state without pages that keeps its log on a disk, which must be empty. The log's file is made with the first commit.
     pub fn create(disk: Arc<dyn Disk>, functions: Functions, options: Options) -> Self {
         let log = Log::new(disk, &options, 0);
-        Self { log, ..Self::new(functions, options) }
+        let mut state = Self::new(functions, options);
+        state.log = log;
+        state
     }
 
     /// A state without pages that keeps its log in a folder. Nothing is asked of the disk before the first commit: that makes the folder if
@@ -104,7 +107,9 @@ impl State {
     /// has it, or the system refuses. [`State::claim`] finds that out before.
     pub fn create_in(folder: impl AsRef<Path>, functions: Functions, options: Options) -> Self {
         let log = Log::awaiting(folder.as_ref(), &options);
-        Self { log, ..Self::new(functions, options) }
+        let mut state = Self::new(functions, options);
+        state.log = log;
+        state
     }
 
     /// Makes and locks the folder of [`State::create_in`] now, and waits for the disk. The log begins with the first commit all the same.
@@ -137,6 +142,7 @@ impl State {
     ///
     /// The log, if it keeps one, is begun anew on `disk`.
     pub fn reset(&mut self, disk: Option<Arc<dyn Disk>>) {
+        self.keep_statistics();
         for (_, page) in std::mem::take(&mut self.pages).into_pages() {
             page.bytes.into_iter().for_each(|bytes| self.buffers.give(bytes));
         }
@@ -204,6 +210,14 @@ impl State {
         Statistics { latency, ..self.statistics }
     }
 
+    /// Writes the statistics beside the log, if the state has a clock and has committed something. Nothing else depends on them, so it does not matter
+    /// whether the disk takes them.
+    pub(crate) fn keep_statistics(&self) {
+        let Some(disk) = self.log.disk().filter(|_| self.times.as_ref().is_some_and(Times::has_some)) else { return };
+        // What the process counts is worth no failure: the log says all that is to be kept.
+        _ = kept_statistics::write(&**disk, &self.statistics());
+    }
+
     /// The functions that pages can be derived by, to add to them.
     pub fn functions(&mut self) -> &mut Functions {
         &mut self.functions
@@ -263,6 +277,12 @@ impl State {
     /// The time of the state's clock; always 0 without one.
     pub(crate) fn now(&self) -> u64 {
         self.options.clock.as_ref().map_or(0, |clock| clock())
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.keep_statistics();
     }
 }
 

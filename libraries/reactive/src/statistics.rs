@@ -126,6 +126,11 @@ impl Times {
         self.max = self.max.max(time);
     }
 
+    /// Whether a commit was measured.
+    pub(crate) fn has_some(&self) -> bool {
+        self.count > 0
+    }
+
     pub(crate) fn latency(&self) -> Latency {
         if self.count == 0 {
             return Latency::default();
@@ -167,6 +172,48 @@ impl Statistics {
             ("heights", self.heights),
             ("bytes_compared", self.bytes_compared),
             ("bytes_logged", self.bytes_logged),
+        ]
+    }
+
+    /// Each number, with the group it belongs to and its name, as [`Statistics::counts`], [`Stages::named`] and [`Latency::named`] give them.
+    pub(crate) fn places(&mut self) -> [(&'static str, &'static str, &mut u64); 21] {
+        let Self {
+            commits,
+            written,
+            unchanged,
+            visited,
+            ran,
+            cut_off,
+            heights,
+            bytes_compared,
+            bytes_logged,
+            stages,
+            latency,
+        } = self;
+        let Stages { apply, diff, schedule, run, log, notify } = stages;
+        let Latency { commits: measured, min, mean, p50, p99, max } = latency;
+        [
+            ("count", "commits", commits),
+            ("count", "written", written),
+            ("count", "unchanged", unchanged),
+            ("count", "visited", visited),
+            ("count", "ran", ran),
+            ("count", "cut_off", cut_off),
+            ("count", "heights", heights),
+            ("count", "bytes_compared", bytes_compared),
+            ("count", "bytes_logged", bytes_logged),
+            ("stage", "apply", apply),
+            ("stage", "diff", diff),
+            ("stage", "schedule", schedule),
+            ("stage", "run", run),
+            ("stage", "log", log),
+            ("stage", "notify", notify),
+            ("latency", "commits", measured),
+            ("latency", "min", min),
+            ("latency", "mean", mean),
+            ("latency", "p50", p50),
+            ("latency", "p99", p99),
+            ("latency", "max", max),
         ]
     }
 

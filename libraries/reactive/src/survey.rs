@@ -7,11 +7,13 @@
 use crate::checkpoint::{self, LoadError};
 use crate::error::OpenError;
 use crate::function::{FunctionError, FunctionName, Functions, Inputs};
+use crate::kept_statistics;
 use crate::log::CommitReader;
 use crate::metadata::Metadata;
 use crate::page::PageId;
 use crate::record::{CommitRecord, Structural};
 use crate::state::State;
+use crate::statistics::Statistics;
 use crate::{Epoch, Options};
 use journal::{Access, Disk};
 use std::collections::{BTreeMap, VecDeque};
@@ -49,6 +51,9 @@ pub struct Survey {
     pub log_bytes: u64,
     /// The pages after the last commit, in the order of their places.
     pub page_details: Vec<SurveyedPage>,
+    /// What the commits cost of the last program that measured them and has closed the state, or written a checkpoint, since; times are in the unit of
+    /// its clock.
+    pub statistics: Option<Statistics>,
     /// The last commits, at most [`Survey::COMMITS_MAX`], in order.
     pub last_commits: VecDeque<SurveyedCommit>,
 }
@@ -121,6 +126,7 @@ impl Survey {
             survey.count(commit, &mut places);
         }
         survey.count_files(disk)?;
+        survey.statistics = kept_statistics::read(&**disk);
         for page in places.values() {
             survey.pages += 1;
             survey.page_bytes += page.bytes;

@@ -1,8 +1,10 @@
 //! `metroon pages`: what the log of a state says, without the functions that derive its pages.
 
 use crate::harness::Folder;
-use reactive::{FunctionName, Functions, Inputs, Metadata, Options, State, Transaction};
+use reactive::{Clock, FunctionName, Functions, Inputs, Metadata, Options, State, Transaction};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn functions() -> Functions {
     let mut functions = Functions::new();
@@ -80,11 +82,7 @@ fn a_program_can_read_it_and_a_fork_says_where_it_began() {
     };
     let kept = serde_json::json!({ "dtype": "<f8", "shape": [2] });
     assert!(is_part(&details(&sheet, 0), &named(0, "net", kept)), "{}", details(&sheet, 0));
-    assert!(
-        is_part(&details(&sheet, 3), &named(3, "sum", serde_json::Value::Null)),
-        "{}",
-        details(&sheet, 3)
-    );
+    assert!(is_part(&details(&sheet, 3), &named(3, "sum", serde_json::Value::Null)), "{}", details(&sheet, 3));
     let said = |epochs: [Option<u64>; 2], written: u64| serde_json::json!({ "created": epochs[0], "changed": epochs[1], "written": written });
     assert!(is_part(&details(&sheet, 0), &said([Some(1), Some(2)], 2)), "{}", details(&sheet, 0));
     assert!(is_part(&details(&sheet, 1), &said([Some(1), Some(1)], 1)), "{}", details(&sheet, 1));
@@ -101,6 +99,31 @@ fn a_program_can_read_it_and_a_fork_says_where_it_began() {
     assert_eq!(sheet["last_commits"], commits);
     assert_eq!(forked["last_commits"], serde_json::json!([]));
     drop((fork, state));
+}
+
+#[test]
+fn what_commits_cost_is_there_once_their_program_has_ended() {
+    let folder = Folder::new("pages-timed");
+    let ticks = AtomicU64::new(0);
+    let clock: Clock = Arc::new(move || ticks.fetch_add(3, Ordering::Relaxed));
+    let read =
+        || -> serde_json::Value { serde_json::from_str(&folder.good(&["pages", "stats", "timed", "--json"])).unwrap() };
+    let mut state = State::create_in(folder.path().join("timed"), functions(), Options::default().clock(clock));
+    let mut transaction = Transaction::new();
+    let page = transaction.create(&[1; 8]);
+    transaction.derive(8, FunctionName::new("gross", 1), [page]);
+    state.commit(&transaction).unwrap();
+    assert_eq!(read()["statistics"], serde_json::Value::Null);
+    let statistics = state.statistics();
+    drop(state);
+    let found = read()["statistics"].clone();
+    assert_eq!((&found["counts"]["commits"], &found["counts"]["ran"]), (&1.into(), &1.into()));
+    assert_eq!(found["latency"]["p99"], statistics.latency.p99);
+    assert_eq!(found["stages"]["run"], statistics.stages.run);
+    assert!(statistics.latency.p99 > 0 && statistics.stages.run > 0, "{statistics:?}");
+    // A program that measures nothing leaves them as they are.
+    drop(State::open_in(folder.path().join("timed"), functions(), Options::default()).unwrap());
+    assert_eq!(read()["statistics"], found);
 }
 
 #[test]

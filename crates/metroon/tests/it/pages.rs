@@ -4,8 +4,8 @@ use crate::services::{Folder, printing, replayed, run};
 use journal::{Disk, MemoryDisk};
 use metroon::run::{ProgramEnd, RunRequest};
 use metroon::world::{
-    PageChange, PageContent, PageKind, PageName, PageNumber, PagePlace, PagesAnswer, PagesRequest, ServiceId,
-    WorldError, ask_service,
+    PageChange, PageContent, PageKind, PageName, PageNumber, PageNumbers, PagePlace, PagesAnswer, PagesRequest,
+    ServiceId, WorldError, ask_service,
 };
 use metroon::{Engine, MemoryWorld, Permissions, PermittedWorld, SystemWorld, Tape, World};
 use reactive::{FunctionName, Functions, Inputs, Metadata, Options, State, Transaction};
@@ -28,46 +28,47 @@ impl Requests {
         (self.word >> 33) % most
     }
 
-    /// One that is open, if any is.
+    /// One that is open, if any is: most often the first.
     fn state(&mut self) -> ServiceId {
         let count = self.open.len() as u64;
         if count == 0 {
             return ServiceId(99);
         }
-        let place = self.below(count) as usize;
+        let place = if self.below(3) > 0 { 0 } else { self.below(count) as usize };
         self.open[place]
     }
 
     fn page(&mut self) -> PageName {
         match self.below(4) {
-            0 => PageName::At(PagePlace { slot: self.below(5) as u32, generation: self.below(4) as u32 }),
-            _ => PageName::Named(format!("p{}", self.below(5))),
+            0 if self.below(3) == 0 => {
+                PageName::At(PagePlace { slot: self.below(5) as u32, generation: self.below(4) as u32 })
+            }
+            _ => PageName::Named(format!("p{}", self.below(3))),
         }
     }
 
     fn numbers(&mut self) -> Vec<PageNumber> {
         let number = |requests: &mut Self| match requests.below(12) {
-            0 => PageNumber::from(2.5),
-            1 => PageNumber::Int(-1),
-            2 => PageNumber::Int(300),
+            0 if requests.below(4) == 0 => PageNumber::from(2.5),
+            1 if requests.below(4) == 0 => PageNumber::Int(300),
             _ => PageNumber::Int(i128::from(requests.below(3))),
         };
-        (0..self.below(4)).map(|_| number(self)).collect()
+        (0..self.below(3)).map(|_| number(self)).collect()
     }
 
     fn change(&mut self) -> PageChange {
-        match self.below(8) {
+        match self.below(16) {
             0..=2 => {
-                let name = format!("p{}", self.below(5));
+                let name = format!("p{}", self.below(4));
                 let kind = [PageKind::U1, PageKind::I2, PageKind::F8][self.below(3) as usize];
                 let content = match self.below(2) {
-                    0 => PageContent::Zeros(self.below(5)),
+                    0 => PageContent::Zeros(1 + self.below(5)),
                     _ => PageContent::Numbers(self.numbers()),
                 };
                 PageChange::Create { name, kind, content }
             }
             3 => PageChange::Delete { page: self.page() },
-            _ => PageChange::Write { page: self.page(), from: self.below(3), numbers: self.numbers() },
+            _ => PageChange::Write { page: self.page(), from: self.below(2), numbers: self.numbers() },
         }
     }
 
@@ -77,9 +78,11 @@ impl Requests {
         match kind {
             0 => opening(path),
             1 if self.below(3) == 0 => PagesRequest::New,
-            1 | 2 => PagesRequest::Snapshot { state },
-            3 => PagesRequest::Fork { state, epoch: self.below(40) },
-            4 => PagesRequest::Close { state },
+            1 if self.below(2) == 0 => PagesRequest::Snapshot { state },
+            3 if self.below(3) == 0 => PagesRequest::Fork { state, epoch: self.below(30) },
+            _ if self.open.is_empty() => opening(path),
+            _ if self.open.len() > 6 => PagesRequest::Close { state },
+            4 if self.below(4) == 0 => PagesRequest::Close { state },
             5 => PagesRequest::Checkpoint { state },
             6 => PagesRequest::Epoch { state },
             7 | 8 => PagesRequest::List { state },
@@ -106,6 +109,7 @@ fn played(world: &mut dyn World, path: &str, seed: u64) -> Vec<String> {
         let request = requests.next(path);
         let answer = ask_service(world, request.clone());
         match (&request, &answer) {
+            (PagesRequest::Open { .. }, Ok(PagesAnswer::Opened { state, .. })) => requests.open.insert(0, *state),
             (_, Ok(PagesAnswer::Opened { state, .. })) => requests.open.push(*state),
             (PagesRequest::Close { state }, Ok(_)) => requests.open.retain(|other| other != state),
             _ => {}
@@ -238,6 +242,46 @@ fn a_transaction_refuses_to_change_a_state() {
     }
     assert!(answers[2].starts_with("(Error") && answers[2].contains("transaction"), "{answers:?}");
     assert_eq!(answers[3], "0");
+}
+
+#[test]
+fn what_opening_a_state_has_done_without_is_said() {
+    let folder = Folder::new("pages-warnings");
+    let mut state = State::create_in(folder.path("state"), Functions::new(), Options::default());
+    let mut transaction = Transaction::new();
+    transaction.create(&[7]);
+    state.commit(&transaction).expect("it is made");
+    state.checkpoint().expect("it is written");
+    drop(state);
+    let names =
+        fs::read_dir(folder.path("state")).expect("it is there").map(|entry| entry.expect("it is there").path());
+    let checkpoint =
+        names.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "pages")).expect("there is one");
+    fs::write(checkpoint, "something else").expect("it is written");
+    let mut world = SystemWorld::default();
+    let Ok(PagesAnswer::Opened { state, warnings }) = ask_service(&mut world, opening(&folder.path("state"))) else {
+        panic!("the log says all");
+    };
+    assert!(warnings.len() == 1 && warnings[0].contains("is not used"), "{warnings:?}");
+    let read =
+        PagesRequest::Read { state, page: PageName::At(PagePlace { slot: 0, generation: 0 }), from: 0, most: u64::MAX };
+    let numbers = PageNumbers { kind: PageKind::U1, bytes: vec![7] };
+    assert_eq!(ask_service(&mut world, read), Ok(PagesAnswer::Numbers(numbers)));
+}
+
+#[test]
+fn snapshots_do_not_let_pages_grow_without_end() {
+    for world in [&mut SystemWorld::default() as &mut dyn World, &mut MemoryWorld::default()] {
+        let Ok(PagesAnswer::Opened { state, .. }) = ask_service(world, PagesRequest::New) else { panic!("it is made") };
+        let content = PageContent::Zeros(200 << 20);
+        let change = PageChange::Create { name: "a".to_owned(), kind: PageKind::U1, content };
+        let commit = PagesRequest::Commit { state, changes: vec![change], source: String::new(), cause: None };
+        assert_eq!(ask_service(world, commit), Ok(PagesAnswer::Epoch(1)));
+        let taken = (0..10).map_while(|_| ask_service(world, PagesRequest::Snapshot { state }).ok()).count();
+        assert_eq!(taken, 4);
+        let refused = ask_service(world, PagesRequest::Fork { state, epoch: 1 });
+        assert!(format!("{refused:?}").contains("pages-close!"), "{refused:?}");
+    }
 }
 
 #[test]

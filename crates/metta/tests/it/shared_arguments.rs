@@ -81,6 +81,8 @@ fn ordinary(type_name: &str) -> &'static str {
         "SpaceType" | "hyperon::space::DynSpace" => "&self",
         "Expression" => "(a b)",
         "Variable" => "$z",
+        "Store" => "(store-open! \"s\")",
+        "Pages" => "(pages-new!)",
         name if name.starts_with("(StateMonad") => "&st",
         _ => "a",
     }
