@@ -106,7 +106,7 @@ fn stats(arguments: &StatsArguments) -> Ended {
 }
 
 fn in_json(found: &Survey) -> String {
-    let derived: serde_json::Map<_, _> =
+    let derived: Map<_, _> =
         found.derived.iter().map(|(function, count)| (function.to_string(), json!(count))).collect();
     json!({
         "base": found.base,

@@ -188,7 +188,7 @@ pub fn shown_page(page: &PageName) -> String {
     }
 }
 
-/// The numbers of a page from one on, at most so many.
+/// At most `most` numbers of a page, from number `from` on.
 ///
 /// # Errors
 /// The page ends before, or they are more than [`PAGE_NUMBERS_MAX`].

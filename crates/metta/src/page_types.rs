@@ -179,7 +179,7 @@ impl PageNumbers {
     }
 }
 
-/// What a page holds: numbers of a kind, so many in each direction.
+/// What a page holds: numbers of a kind, in one direction or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageType {
     /// The kind.

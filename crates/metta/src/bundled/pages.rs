@@ -170,6 +170,7 @@ fn commit(call: &mut Call<'_>) -> Outcome {
         };
         let (mut changes, mut source, mut cause) = (Vec::new(), String::new(), None);
         for part in parts {
+            call.look(0)?;
             match part.children() {
                 Some([word, Atom::Grounded(Grounded::Text(text))]) if word.is_symbol("source") => text.to_string().clone_into(&mut source),
                 Some([word, number]) if word.is_symbol("cause") => cause = Some(count_of(number)?),
