@@ -200,7 +200,7 @@ pub fn numbers_of(page: &FoundPage, bytes: &[u8], from: u64, most: u64) -> Resul
     let taken = left.min(most);
     if taken > PAGE_NUMBERS_MAX {
         return Err(format!(
-            "{taken} numbers are read, more than {PAGE_NUMBERS_MAX}; read them in parts, with (from N) and (most N)"
+            "{taken} numbers are read, more than {PAGE_NUMBERS_MAX}; read them in parts, with pages-range!"
         ));
     }
     let place =

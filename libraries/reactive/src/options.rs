@@ -4,7 +4,7 @@ use journal::Durability;
 use std::fmt;
 use std::sync::Arc;
 
-/// A clock, for statistics only: nothing that is kept, hashed or derived depends on it.
+/// A clock, for statistics only: nothing that is logged, hashed or derived depends on it.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// How a state is kept.

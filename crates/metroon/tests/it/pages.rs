@@ -150,9 +150,9 @@ fn what_a_program_keeps_is_there_for_the_next_one_and_a_replay_needs_no_state() 
 
     let read = format!(
         "!(import! &self pages) !(bind! &s (pages-open! \"{path}\")) !(pages-commit! &s ((write \"net\" 0 (7.25))))
-         !(pages-read! &s \"net\" ()) !(collapse (pages-history! &s \"net\")) !(collapse (pages-changes! &s 1))
+         !(pages-read! &s \"net\") !(collapse (pages-history! &s \"net\")) !(collapse (pages-changes! &s 1))
          !(bind! &then (pages-fork! &s 1)) !(collapse (pages-list! &then)) !(pages-checkpoint! &s)
-         !(add-atom &self (net (pages-read! &s \"net\" ())))"
+         !(add-atom &self (net (pages-read! &s \"net\")))"
     );
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let (world, lines) = printing();
@@ -215,8 +215,8 @@ fn secrets_do_not_come_to_a_tape_by_pages() {
     for text in [
         format!("!(pages-commit! &s ((create \"{secret}\" u1 1)))"),
         format!("!(pages-commit! &s ((source \"{secret}\")))"),
-        format!("!(pages-read! &s \"{secret}\" ())"),
-        format!("!(pages-commit! &s ((create \"a\" u1 ({})))) !(pages-read! &s \"a\" ())", bytes.join(" ")),
+        format!("!(pages-read! &s \"{secret}\")"),
+        format!("!(pages-commit! &s ((create \"a\" u1 ({})))) !(pages-read! &s \"a\")", bytes.join(" ")),
     ] {
         let text = format!("!(import! &self pages) !(bind! &s (pages-open! \"s\")) {text}");
         let program = RunRequest { files: vec!["p.metta".to_owned()], ..RunRequest::default() };

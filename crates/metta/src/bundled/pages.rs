@@ -61,9 +61,14 @@ pub(super) const MODULE: Bundle = Bundle {
             &[STATE],
             "(NAME PLACE KIND SHAPE EPOCH) for each page, one result after the other: EPOCH is the last commit that changed it",
         ),
-        of_state("pages-read!", "(-> Pages %Undefined% %Undefined% Atom)", read).documented(
-            "Reads numbers of a page.",
-            &[STATE, PAGE, "A tuple of options, or () for all numbers: (from N) begins with that number, counted from 0, and (most N) ends after N"],
+        of_state("pages-read!", "(-> Pages %Undefined% Atom)", read).documented(
+            "Reads the numbers of a page.",
+            &[STATE, PAGE],
+            "A tuple of all its numbers",
+        ),
+        of_state("pages-range!", "(-> Pages %Undefined% Number Number Atom)", range).documented(
+            "Reads some numbers of a page.",
+            &[STATE, PAGE, "The first, counted from 0", "How many at most"],
             "A tuple of numbers",
         ),
         of_state("pages-epoch!", "(-> Pages Number)", |call| asked(call, |state| PagesRequest::Epoch { state })).documented(
@@ -264,24 +269,15 @@ fn list(call: &mut Call<'_>) -> Outcome {
 
 fn read(call: &mut Call<'_>) -> Outcome {
     let request = state_of(call).and_then(|state| {
-        let page = page_of(argument(call, 1)?)?;
-        let Some(options) = call.children(2) else {
-            return failure("pages-read! expects a tuple of options, such as ((from N) (most N)), or ()");
-        };
-        let (mut first, mut limit) = (0, u64::MAX);
-        for option in options {
-            match option.children() {
-                Some([name, number]) if name.is_symbol("from") => first = count_of(number)?,
-                Some([name, number]) if name.is_symbol("most") => limit = count_of(number)?,
-                _ => {
-                    let shown = names::brief(option);
-                    return failure(format!(
-                        "{shown} is not an option of pages-read!; there are (from N) and (most N)"
-                    ));
-                }
-            }
-        }
-        Ok(PagesRequest::Read { state, page, from: first, most: limit })
+        Ok(PagesRequest::Read { state, page: page_of(argument(call, 1)?)?, from: 0, most: u64::MAX })
+    });
+    ask_for(call, request)
+}
+
+fn range(call: &mut Call<'_>) -> Outcome {
+    let request = state_of(call).and_then(|state| {
+        let (first, limit) = (count_of(argument(call, 2)?)?, count_of(argument(call, 3)?)?);
+        Ok(PagesRequest::Read { state, page: page_of(argument(call, 1)?)?, from: first, most: limit })
     });
     ask_for(call, request)
 }

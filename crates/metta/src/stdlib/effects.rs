@@ -120,7 +120,7 @@ const CONTENTS: [&str; 2] = [
 const ARGUMENTS: &str = "!(superpose (&self &s &c &rng &seeded &file &store &pages 0 1 2.5 -3 \"r\" \"rw\" \"a {}\" \"{}\" \"file\" True False \
      a $x $y () (1 2 3) (f $x) (\"b\" \"a\") (a $x) ((a 1)) ((f a) (f z)) (: a A) Number (-> Number Number) type-check semantics auto bundled \
      (@param (@type A) (@desc \"d\")) ((put 1 2) (delete a)) ((from 1) backward) \
-     ((create \"b\" i4 (1 2)) (write \"a\" 0 (3))) (page 0) ((most 2)) ((from 1) (most 1)) ((from 0))))";
+     ((create \"b\" i4 (1 2)) (write \"a\" 0 (3))) (page 0)))";
 
 impl Bench {
     fn new(contents: &str) -> Self {

@@ -191,10 +191,11 @@ fn log_bytes_reproducible() {
         derive(&mut state, 3, sum(), &[page]);
         write(&mut state, page, b"two");
         state.checkpoint().unwrap();
-        let names = disk.list().unwrap();
-        names.into_iter().map(|name| (contents(&*disk, &name), name)).collect::<Vec<_>>()
+        // Beside the log it is kept how long commits took, which nothing reads but a survey.
+        let names = disk.list().unwrap().into_iter().filter(|name| name != "STATISTICS");
+        names.map(|name| (contents(&*disk, &name), name)).collect::<Vec<_>>()
     });
-    assert!(made[0] == made[1]);
+    assert!(made[0].len() == 2 && made[0] == made[1]);
 }
 
 /// Its checkpoints had no graph and no functions.
