@@ -12,6 +12,7 @@ use metroon::tape::{RecallError, find_error};
 use metroon::world::WorldError;
 use metroon::{Engine, KnowledgeBaseError, SystemWorld};
 use serde_json::json;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
@@ -53,6 +54,10 @@ pub(crate) struct LoadArguments {
     #[arg(long)]
     no_headings: bool,
 
+    /// Read files, and write commits, with this many threads instead of one for each core. The number changes nothing but the time
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
     /// Print one JSON object a file
     #[arg(long)]
     json: bool,
@@ -82,6 +87,7 @@ impl From<FormatName> for FileFormat {
 /// Loads the files that the command line names.
 pub(crate) fn load(arguments: &LoadArguments) -> Ended {
     let mut engine = open(&arguments.directory)?;
+    engine.set_threads(arguments.threads);
     let heard = Heard::default();
     watch_for_interrupts(&mut engine, None, &heard);
     let options = LoadOptions {

@@ -64,6 +64,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     }
     arguments.profile.iter().for_each(|_| profile::begin(&mut engine));
     engine.session_mut().passes = arguments.passes();
+    engine.set_threads(arguments.threads);
     let end = match arguments.explain {
         Some(what) => engine.explain_program(&program, what.into(), &mut terminal),
         None => engine.run_program(&program, &mut terminal),

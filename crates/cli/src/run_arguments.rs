@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 use metroon::history::Moment;
 use metroon::observe::{Explained, Passes};
 use metroon::storage::Durability;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 pub(crate) const ABOUT_RUNS: &str = "\
@@ -169,6 +170,11 @@ pub(crate) struct RunArguments {
     /// Evaluate each call of a pure function, though it was evaluated before in the same form: see `(pragma! memoise off)`
     #[arg(long)]
     pub(crate) no_memo: bool,
+
+    /// Read data files that are imported, and write large commits, with this many threads instead of one for each core. The number
+    /// changes nothing but the time
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
 
     /// Evaluate with the reference interpreter, which is slow, and not with the machine that is compared with it
     #[arg(long)]

@@ -17,6 +17,7 @@ use metta::{
     ModuleId, OnAnswer, OnEvent, OnProgress, Reason, Run, RunEnd, RunEvent, Session, Source, World, WorldError,
 };
 use space::{AnswerTable, Atom, catching_damage};
+use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -209,6 +210,12 @@ impl Engine {
     /// base.
     pub fn session_mut(&mut self) -> &mut Session {
         &mut self.session
+    }
+
+    /// Says how many threads may work at once where that changes nothing but the time: they read files of facts and write commits of
+    /// many atoms. Without a number there is one for each core.
+    pub fn set_threads(&mut self, threads: Option<NonZeroUsize>) {
+        self.session.program_mut().set_threads(threads);
     }
 
     /// The limits of every evaluation.

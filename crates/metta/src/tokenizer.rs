@@ -93,6 +93,14 @@ impl Tokenizer {
         tokenizer
     }
 
+    /// Whether the host makes what some words mean.
+    pub(crate) fn has_makers(&self) -> bool {
+        let is_maker = |meaning: &Meaning| matches!(meaning, Meaning::Maker(_));
+        self.names.values().any(|(_, meaning)| is_maker(meaning))
+            || self.patterns.iter().any(|pattern| is_maker(&pattern.meaning))
+            || self.base.as_ref().is_some_and(|base| base.has_makers())
+    }
+
     /// Makes a word mean an atom.
     pub fn register_name(&mut self, name: &str, atom: Atom) {
         self.registered += 1;

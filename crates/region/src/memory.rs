@@ -48,6 +48,18 @@ pub fn of_thread() -> isize {
     MINE.get()
 }
 
+/// Ends the count of this thread, for another one to [take over](take_over): what this thread allocated is that one's from now on.
+pub fn hand_over() -> isize {
+    let mine = MINE.get();
+    count(-mine);
+    mine
+}
+
+/// Counts as this thread's what another one has [handed over](hand_over).
+pub fn take_over(bytes: isize) {
+    count(bytes);
+}
+
 /// What all threads have, but for up to 64 KiB of each of the others.
 pub fn of_process() -> usize {
     usize::try_from(ALL.load(Ordering::Relaxed) + (MINE.get() - told(MINE.get()))).unwrap_or(0)

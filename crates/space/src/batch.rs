@@ -45,6 +45,18 @@ struct Name {
     end: usize,
 }
 
+/// A part of a record, as a batch hands it out.
+pub enum BatchPart<'a> {
+    /// An expression begins.
+    Open,
+    /// The expression that began last ends.
+    Close,
+    /// A symbol.
+    Symbol(&'a str),
+    /// Another rigid atom that is not an expression.
+    Leaf(&'a Atom),
+}
+
 /// A part of a record; names and leaves lie beside.
 #[derive(Clone, Copy)]
 enum RecordPart {
@@ -90,7 +102,32 @@ impl Batch {
         self.depth == 0 && (self.records >= RECORDS_MAX || self.text.len() >= TEXT_MAX)
     }
 
-    fn clear(&mut self) {
+    /// How many whole records it has.
+    pub fn len(&self) -> usize {
+        self.records
+    }
+
+    /// Whether it has no whole record.
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// The parts of its records, in order.
+    pub fn parts(&self) -> impl Iterator<Item = BatchPart<'_>> {
+        let (mut names, mut leaves, mut start) = (self.names.iter(), self.leaves.iter(), 0);
+        self.parts.iter().map(move |part| match part {
+            RecordPart::Open => BatchPart::Open,
+            RecordPart::Close => BatchPart::Close,
+            RecordPart::Symbol => {
+                let end = names.next().expect("each symbol has its name").end;
+                BatchPart::Symbol(&self.text[std::mem::replace(&mut start, end)..end])
+            }
+            RecordPart::Leaf => BatchPart::Leaf(leaves.next().expect("each leaf has its atom")),
+        })
+    }
+
+    /// Drops its records and keeps its room.
+    pub fn clear(&mut self) {
         self.text.clear();
         self.names.clear();
         self.leaves.clear();
@@ -107,10 +144,22 @@ impl Appender<'_> {
     /// # Panics
     /// If the last record of the batch is unfinished.
     pub fn batch(&mut self, batch: &mut Batch) {
+        self.batch_of_causes(batch, None);
+    }
+
+    /// Adds the records of a batch, as [`Appender::batch`] does. If `cause` is given, a log notes the first as caused by it, and each of
+    /// the others by the next number; otherwise all have the cause that the log has.
+    ///
+    /// # Panics
+    /// If the last record of the batch is unfinished.
+    pub fn batch_of_causes(&mut self, batch: &mut Batch, cause: Option<u32>) {
         self.make_rows(batch);
         let rows = || rows_of(&batch.rows, &batch.ends);
         self.contents.look_ahead(rows(), &self.terms);
-        rows().for_each(|row| self.row(row));
+        rows().for_each(|row| self.contents.add_row(row, None, &mut self.terms));
+        if let Some(space) = self.noted {
+            space.note_expressions(rows(), cause);
+        }
         batch.clear();
     }
 

@@ -14,6 +14,7 @@ use crate::row::Row;
 use crate::space_handle::SharedSpace;
 use crate::term::{SharedTerms, Term, Terms};
 use rustc_hash::FxHashSet;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -143,8 +144,36 @@ impl Changes {
     ///
     /// # Errors
     /// What `take` fails with, which ends it.
-    pub fn each<E>(&self, mut take: impl FnMut(Change<'_>) -> Result<(), E>) -> Result<(), E> {
-        let mut rest = self.entries.as_slice();
+    pub fn each<E>(&self, take: impl FnMut(Change<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.each_in(0..self.len(), take)
+    }
+
+    /// How many changes it has.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Which of the owner's causes a change belongs to.
+    ///
+    /// # Panics
+    /// If there are not so many changes.
+    pub fn cause(&self, change: usize) -> u32 {
+        self.entries[change].cause
+    }
+
+    /// Hands out some of the changes, in order, as [`Changes::each`] does. Other threads may be handed others at the same time.
+    ///
+    /// # Errors
+    /// What `take` fails with, which ends it.
+    ///
+    /// # Panics
+    /// If there are not so many changes.
+    pub fn each_in<E>(
+        &self,
+        changes: Range<usize>,
+        mut take: impl FnMut(Change<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut rest = &self.entries[changes];
         while let Some(first) = rest.first() {
             let Some(dictionary) = self.dictionary(first) else {
                 let (state, cause) = (&self.states[first.place].0, first.cause);
@@ -318,6 +347,18 @@ struct Noted {
     set: FxHashSet<u64>,
 }
 
+impl Noted {
+    /// Where a space lies in the list of those that changed, of which it is one from now on.
+    fn place_of(&mut self, space: &SharedSpace) -> u32 {
+        space.noted().unwrap_or_else(|| {
+            self.kept.spaces.push(space.clone());
+            let place = self.kept.spaces.len() as u32 - 1;
+            space.set_noted(Some(place));
+            place
+        })
+    }
+}
+
 impl ChangeLog {
     /// Another number whenever a space or state has changed since the last look, by undoing changes too.
     pub fn stamp(&self) -> u64 {
@@ -418,18 +459,38 @@ impl ChangeLog {
             return;
         }
         let mut noted = self.noted();
+        let place = noted.place_of(space);
         let Noted { kept, cause, .. } = &mut *noted;
-        let place = space.noted().unwrap_or_else(|| {
-            kept.spaces.push(space.clone());
-            let place = kept.spaces.len() as u32 - 1;
-            space.set_noted(Some(place));
-            place
-        });
         if self.keeps() == ChangeDetail::Changes || kept.rows < SAMPLE_MAX {
             kept.push_row(row, class, removed, place, *cause);
         } else {
             self.0.is_sampled.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Notes expressions that came, as [`ChangeLog::note_row`] does each. The first has this cause, if one is given, and each of the
+    /// others the next number. Their classes are not known.
+    pub(crate) fn note_expressions<'a>(
+        &self,
+        space: &SharedSpace,
+        rows: impl Iterator<Item = &'a [Term]>,
+        first_cause: Option<u32>,
+    ) {
+        let mut noted = self.noted();
+        let place = noted.place_of(space);
+        let Noted { kept, cause, .. } = &mut *noted;
+        let keeps_all = self.keeps() == ChangeDetail::Changes;
+        let mut count = 0;
+        for row in rows {
+            if keeps_all || kept.rows < SAMPLE_MAX {
+                let cause = first_cause.map_or(*cause, |first| first + count as u32);
+                kept.push_row(Row::Expression(row), ANY_CLASS, None, place, cause);
+            } else {
+                self.0.is_sampled.store(true, Ordering::Relaxed);
+            }
+            count += 1;
+        }
+        self.0.added.fetch_add(count, Ordering::Relaxed);
     }
 
     fn counts(&self, read: impl Fn(&AtomicU64) -> u64) -> [u64; 2] {

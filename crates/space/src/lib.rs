@@ -77,7 +77,7 @@ mod words;
 
 pub use append::{Appender, EncodedRoom};
 pub use atom::{Atom, Expression, Solution, Symbol, Variable, VariableSource, alpha_equivalent};
-pub use batch::Batch;
+pub use batch::{Batch, BatchPart};
 pub use bindings::Bindings;
 pub use change::{Change, ChangeDetail, ChangeLog, ChangeMark, Changes, Delta, SAMPLE_MAX};
 pub use columns::{ImageDamage, ImageError, catching_damage};

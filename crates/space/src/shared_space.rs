@@ -346,6 +346,11 @@ impl SharedSpace {
         }
     }
 
+    /// Notes expressions that came; see [`ChangeLog::note_expressions`].
+    pub(crate) fn note_expressions<'a>(&self, rows: impl Iterator<Item = &'a [Term]>, first_cause: Option<u32>) {
+        self.live().log.note_expressions(self, rows, first_cause);
+    }
+
     /// Undoes that a row came, or that one went which had this insertion number. The change counts as one of its class, or of each
     /// if the class was not asked for.
     pub(crate) fn undo_row(&self, row: Row<'_>, removed: Option<u64>, class: u8) {

@@ -299,6 +299,76 @@ const COMMIT_BYTES: usize = 256;
 const CAUSE: u8 = 0;
 const COUNT: u8 = 1;
 
+/// A cause as records have it: what a source is called in the base, and the place of the form in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlacedCause {
+    pub(crate) source: u32,
+    pub(crate) kind: CauseRecord,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+impl PlacedCause {
+    /// Writes a [`Record::Cause`]: mostly each row has one of its own.
+    fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.push(CAUSE);
+        push_number(u64::from(self.source), bytes);
+        bytes.push(self.kind as u8);
+        push_number(u64::from(self.line), bytes);
+        push_number(u64::from(self.column), bytes);
+    }
+}
+
+/// Writes the [`Record::Count`] of a signed row, straight from its terms. `row` is room for the bytes of its atom.
+///
+/// # Errors
+/// The row is longer than what may be written.
+fn write_delta(delta: &Delta<'_>, bytes: &mut Vec<u8>, row: &mut Vec<u8>) -> Result<(), TooLong> {
+    let mut names: Vec<&str> = Vec::new();
+    row.clear();
+    if !delta.row.encode_within(delta.terms, row, PART_BYTES, |variable| names.push(variable.name().as_str())) {
+        check_length("an atom of a space", &delta.atom())?;
+        row.clear();
+        names.clear();
+        delta.row.encode_into(delta.terms, row, |variable| names.push(variable.name().as_str()));
+    }
+    bytes.push(COUNT);
+    push_number(delta.space.serial(), bytes);
+    // Signs lie in the lowest bit.
+    push_number((delta.count << 1 ^ delta.count >> 63) as u64, bytes);
+    push_bytes(row, bytes);
+    push_number(names.len() as u64, bytes);
+    names.iter().for_each(|name| push_bytes(name.as_bytes(), bytes));
+    Ok(())
+}
+
+/// Records of a commit that are written apart from the others, on any thread.
+#[derive(Default)]
+pub(crate) struct RecordBuffer {
+    bytes: Vec<u8>,
+    /// Where each record ends.
+    ends: Vec<usize>,
+    row: Vec<u8>,
+}
+
+impl RecordBuffer {
+    /// Writes a [`Record::Cause`].
+    pub(crate) fn push_cause(&mut self, cause: &PlacedCause) {
+        cause.write(&mut self.bytes);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Writes the [`Record::Count`] of a signed row.
+    ///
+    /// # Errors
+    /// The row is longer than what may be written.
+    pub(crate) fn push_delta(&mut self, delta: &Delta<'_>) -> Result<(), TooLong> {
+        write_delta(delta, &mut self.bytes, &mut self.row)?;
+        self.ends.push(self.bytes.len());
+        Ok(())
+    }
+}
+
 /// Writes the frames of one commit.
 pub(crate) struct CommitWriter {
     parts: Vec<Vec<u8>>,
@@ -352,41 +422,42 @@ impl CommitWriter {
         self.end_record(before);
     }
 
-    /// Writes a [`Record::Cause`]: mostly each row has one of its own.
-    pub(crate) fn push_cause(&mut self, source: u32, kind: CauseRecord, line: u32, column: u32) {
+    /// Writes a [`Record::Cause`].
+    pub(crate) fn push_cause(&mut self, cause: &PlacedCause) {
         let before = self.part.len();
-        self.part.push(CAUSE);
-        push_number(u64::from(source), &mut self.part);
-        self.part.push(kind as u8);
-        push_number(u64::from(line), &mut self.part);
-        push_number(u64::from(column), &mut self.part);
+        cause.write(&mut self.part);
         self.end_record(before);
     }
 
-    /// Writes the [`Record::Count`] of a signed row, straight from its terms.
+    /// Writes the [`Record::Count`] of a signed row.
     ///
     /// # Errors
     /// The row is longer than what may be written.
     pub(crate) fn push_delta(&mut self, delta: &Delta<'_>) -> Result<(), TooLong> {
-        let Self { part, row, .. } = self;
-        let before = part.len();
-        let mut names: Vec<&str> = Vec::new();
-        row.clear();
-        if !delta.row.encode_within(delta.terms, row, PART_BYTES, |variable| names.push(variable.name().as_str())) {
-            check_length("an atom of a space", &delta.atom())?;
-            row.clear();
-            names.clear();
-            delta.row.encode_into(delta.terms, row, |variable| names.push(variable.name().as_str()));
-        }
-        part.push(COUNT);
-        push_number(delta.space.serial(), part);
-        // Signs lie in the lowest bit.
-        push_number((delta.count << 1 ^ delta.count >> 63) as u64, part);
-        push_bytes(row, part);
-        push_number(names.len() as u64, part);
-        names.iter().for_each(|name| push_bytes(name.as_bytes(), part));
+        let before = self.part.len();
+        write_delta(delta, &mut self.part, &mut self.row)?;
         self.end_record(before);
         Ok(())
+    }
+
+    /// Writes records that were written apart, as if they were pushed one by one.
+    pub(crate) fn push_all(&mut self, records: &RecordBuffer) {
+        let (mut start, mut ends) = (0, records.ends.as_slice());
+        while !ends.is_empty() {
+            let room = PART_BYTES.saturating_sub(self.part.len());
+            let fitting = ends.partition_point(|end| end - start <= room);
+            if let Some(last) = fitting.checked_sub(1) {
+                self.part.extend_from_slice(&records.bytes[start..ends[last]]);
+                start = ends[last];
+            }
+            ends = &ends[fitting..];
+            if let Some((&end, rest)) = ends.split_first() {
+                let before = self.part.len();
+                self.part.extend_from_slice(&records.bytes[start..end]);
+                self.end_record(before);
+                (start, ends) = (end, rest);
+            }
+        }
     }
 
     /// Begins another part with the record that began here, if the one at hand is full.

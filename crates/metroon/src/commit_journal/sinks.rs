@@ -9,14 +9,20 @@ use super::ledger::{Ledger, SharedLedger, begun_record};
 use super::load::{is_other, note_hash, note_space};
 use super::recent::superseded;
 use super::record::{
-    AtomRecord, CauseRecord, CommitHeader, CommitWriter, LIBRARY_SPACE, Record, TooLong, check_length,
+    AtomRecord, CauseRecord, CommitHeader, CommitWriter, LIBRARY_SPACE, PlacedCause, Record, RecordBuffer, TooLong,
+    check_length,
 };
 use super::sources::Sources;
 use crate::tape::Tape;
 use crate::tape::recording::SharedTape;
 use metta::{Cause, CauseKind, Commit, CommitSink, CommitStamp, Event, Program, SinkError, SourceId};
-use space::{Atom, Change, ChangeDetail, Delta, SharedState, Variable, canonical};
+use space::{Atom, Change, ChangeDetail, Changes, Delta, SharedState, Variable, canonical};
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::rc::Rc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> SinkError {
     SinkError::Failed(Box::new(error))
@@ -86,7 +92,7 @@ impl CommitSink for JournalSink {
         }
         let mut ledger = self.ledger.borrow_mut();
         let mut writer = CommitWriter::default();
-        write_records(commit, &mut ledger, &mut writer).map_err(failed)?;
+        write_records(commit, &mut ledger, &mut writer, program.threads()).map_err(failed)?;
         let frames = self.tape.as_ref().and_then(|tape| tape.borrow_mut().as_mut().map(Tape::frames));
         let tape_frame = frames.transpose().map_err(failed)?;
         let (epoch, hash) = (ledger.epoch, ledger.hash.value().to_le_bytes());
@@ -115,12 +121,17 @@ pub(crate) fn states(commit: &Commit) -> Vec<&SharedState> {
 ///
 /// # Errors
 /// A row is longer than what may be written.
-fn write_records(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter) -> Result<(), TooLong> {
+fn write_records(
+    commit: &Commit,
+    ledger: &mut Ledger,
+    writer: &mut CommitWriter,
+    threads: usize,
+) -> Result<(), TooLong> {
     let Ledger { sources, outline, others, .. } = ledger;
     write_sources(commit.causes.iter().map(|cause| cause.source), sources, writer);
     // What is made and bound is so by the form that was run last: plain forms before it only state atoms.
     if !commit.events.is_empty() {
-        write_cause(&commit.current, sources, writer);
+        writer.push_cause(&placed(&commit.current, sources));
     }
     for event in &commit.events {
         with_event(
@@ -133,13 +144,31 @@ fn write_records(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter
             },
         );
     }
+    if threads > 1 && commit.changes.len() >= CHANGES_PER_THREAD_MIN && !changes_library(commit) {
+        write_changes_on(threads, commit, sources, writer)?;
+    } else {
+        write_changes(commit, ledger, writer)?;
+    }
+    for state in states(commit) {
+        let value = state.value();
+        named(&value, |value| writer.push(&Record::State { state: state.serial(), value }));
+    }
+    Ok(())
+}
+
+/// Writes the signed rows of a commit, each with its cause if that is another one than the last.
+///
+/// # Errors
+/// A row is longer than what may be written.
+fn write_changes(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter) -> Result<(), TooLong> {
+    let Ledger { sources, outline, .. } = ledger;
     let mut cause = None;
     commit.changes.each(|change| {
         let (Change::Row(Delta { cause: number, .. }) | Change::Set { cause: number, .. }) = change;
         if cause.replace(number) != Some(number)
             && let Some(found) = commit.causes.get(number as usize)
         {
-            write_cause(found, sources, writer);
+            writer.push_cause(&placed(found, sources));
         }
         if let Change::Row(delta) = change {
             writer.push_delta(&delta)?;
@@ -149,12 +178,68 @@ fn write_records(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter
             }
         }
         Ok::<(), TooLong>(())
-    })?;
-    for state in states(commit) {
-        let value = state.value();
-        named(&value, |value| writer.push(&Record::State { state: state.serial(), value }));
+    })
+}
+
+/// A commit of fewer changes is written by one thread.
+const CHANGES_PER_THREAD_MIN: usize = 8_192;
+/// How many parts of a commit are made for each thread: they take different times.
+const PARTS_PER_THREAD: usize = 4;
+
+fn changes_library(commit: &Commit) -> bool {
+    commit.changes.spaces.iter().any(|space| space.serial() == LIBRARY_SPACE)
+}
+
+/// Writes what [`write_changes`] does of a commit that does not change the library, on several threads. Each takes the next part of the
+/// changes when it is done with one, and the records are put together in the order of the parts.
+///
+/// # Errors
+/// A row is longer than what may be written: the first such.
+fn write_changes_on(
+    threads: usize,
+    commit: &Commit,
+    sources: &mut Sources,
+    writer: &mut CommitWriter,
+) -> Result<(), TooLong> {
+    let causes: Vec<PlacedCause> = commit.causes.iter().map(|cause| placed(cause, sources)).collect();
+    let changes = &commit.changes;
+    let length = changes.len().div_ceil(threads * PARTS_PER_THREAD);
+    let parts: Vec<OnceLock<Result<RecordBuffer, TooLong>>> =
+        (0..changes.len().div_ceil(length)).map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(part) = parts.get(number) else { return };
+            let range = number * length..changes.len().min((number + 1) * length);
+            part.get_or_init(|| written_part(changes, range, &causes));
+        }
+    };
+    thread::scope(|scope| {
+        let spawned: Vec<_> = (1..threads.min(parts.len())).map(|_| scope.spawn(work)).collect();
+        work();
+        spawned.into_iter().for_each(|thread| thread.join().unwrap_or_else(|payload| resume_unwind(payload)));
+    });
+    for part in parts {
+        writer.push_all(&part.into_inner().expect("each part was taken by a thread")?);
     }
     Ok(())
+}
+
+/// The records of some changes, each with its cause if that is another one than that of the change before.
+fn written_part(changes: &Changes, range: Range<usize>, causes: &[PlacedCause]) -> Result<RecordBuffer, TooLong> {
+    let mut records = RecordBuffer::default();
+    let mut cause = range.start.checked_sub(1).map(|before| changes.cause(before));
+    changes.each_in(range, |change| {
+        let (Change::Row(Delta { cause: number, .. }) | Change::Set { cause: number, .. }) = change;
+        if cause.replace(number) != Some(number)
+            && let Some(found) = causes.get(number as usize)
+        {
+            records.push_cause(found);
+        }
+        if let Change::Row(delta) = change { records.push_delta(&delta) } else { Ok(()) }
+    })?;
+    Ok(records)
 }
 
 /// Whether what a commit says beside its rows can be kept, as far as its length goes.
@@ -189,14 +274,15 @@ fn write_sources(causes: impl Iterator<Item = SourceId>, sources: &mut Sources, 
     }
 }
 
-fn write_cause(cause: &Cause, sources: &mut Sources, writer: &mut CommitWriter) {
+/// A cause as records have it.
+fn placed(cause: &Cause, sources: &mut Sources) -> PlacedCause {
     let (line, column) = sources.position(cause.source, cause.offset);
     let kind = match cause.kind {
         CauseKind::Statement => CauseRecord::Statement,
         CauseKind::Evaluation => CauseRecord::Evaluation,
         CauseKind::Retraction => CauseRecord::Retraction,
     };
-    writer.push_cause(sources.number(cause.source), kind, line, column);
+    PlacedCause { source: sources.number(cause.source), kind, line, column }
 }
 
 /// Hands out an atom as records have it.

@@ -20,6 +20,7 @@ mod live;
 mod live_named;
 mod live_rules;
 mod loading;
+mod loading_threads;
 mod metrics;
 mod pages;
 mod power;

@@ -3,8 +3,8 @@
 use super::out::Out;
 use super::words::Words;
 
-/// What reads the files of one format.
-pub trait Format {
+/// What reads the files of one format. It may read on another thread than the one that adds what it reads.
+pub trait Format: Send {
     /// Reads the whole records that these bytes begin with and hands them out; gives how many bytes that were. The rest comes
     /// again, with more behind it. At the end of the file nothing follows, and all is read. Once the [`Out`] is full it
     /// returns before the next record.

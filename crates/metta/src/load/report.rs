@@ -40,14 +40,19 @@ impl LoadReport {
 
     /// Counts a record that is not loaded.
     pub fn skip(&mut self, line: u64, reason: &str, is_error: bool) {
+        self.skip_many(line, reason, is_error, 1);
+    }
+
+    /// Counts records that are not loaded for one reason, one after the other; the first begins on this line.
+    pub(super) fn skip_many(&mut self, line: u64, reason: &str, is_error: bool, count: u64) {
         const OTHERS: &str = "other reasons";
         let is_room = self.skipped.len() < REASONS_MAX;
         let has =
             |wanted: &str| self.skipped.iter().position(|known| known.reason == wanted && known.is_error == is_error);
         let reason = if has(reason).is_some() || is_room { reason } else { OTHERS };
         match has(reason) {
-            Some(place) => self.skipped[place].count += 1,
-            None => self.skipped.push(Skipped { reason: reason.to_owned(), is_error, count: 1, line }),
+            Some(place) => self.skipped[place].count += count,
+            None => self.skipped.push(Skipped { reason: reason.to_owned(), is_error, count, line }),
         }
     }
 }

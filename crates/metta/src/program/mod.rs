@@ -58,7 +58,9 @@ use rustc_hash::FxHashMap;
 pub use search::ModuleSearch;
 pub use snapshot::{ChangeExtent, ProgramSnapshot, SnapshotSpaces};
 use space::{Atom, ChangeDetail, ChangeLog, Classify, SharedSpace, SharedState, SharedTerms, Terms, VariableSource};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
+use std::thread;
 pub(crate) use undo::Undo;
 
 /// The functions of the host by name.
@@ -115,6 +117,8 @@ pub struct Program {
     happened: Vec<(Option<Event>, Undo)>,
     /// How many events there were, noted or not.
     events: u64,
+    /// How many threads may work at once where that changes nothing but the time; `None` for one for each core.
+    threads: Option<NonZeroUsize>,
 }
 
 impl Default for Program {
@@ -124,6 +128,16 @@ impl Default for Program {
 }
 
 impl Program {
+    /// Says how many threads may work at once where that changes nothing but the time; without a number, one for each core.
+    pub fn set_threads(&mut self, threads: Option<NonZeroUsize>) {
+        self.threads = threads;
+    }
+
+    /// How many threads may work at once where that changes nothing but the time.
+    pub fn threads(&self) -> usize {
+        self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    }
+
     /// Where modules are looked for beside the usual places.
     pub(crate) fn module_search(&self) -> &ModuleSearch {
         &self.search
@@ -193,6 +207,7 @@ impl Program {
             log: ChangeLog::default(),
             happened: Vec::new(),
             events: 0,
+            threads: None,
         }
     }
 

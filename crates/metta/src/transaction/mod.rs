@@ -200,6 +200,20 @@ impl Transactions {
         before
     }
 
+    /// Says what causes each of some changes to come, in order; gives the number of the first cause, by which the log is to note them, if
+    /// changes are noted one by one.
+    pub(crate) fn add_causes(&mut self, program: &Program, causes: impl Iterator<Item = Cause>) -> Option<u32> {
+        if program.log().keeps() != ChangeDetail::Changes {
+            self.current = causes.last().or(self.current);
+            return None;
+        }
+        let first = self.causes.len() as u32;
+        self.causes.extend(causes);
+        self.current = self.causes.last().copied().or(self.current);
+        program.log().set_cause((self.causes.len() as u32).saturating_sub(1));
+        Some(first)
+    }
+
     /// The form that is being run.
     pub(crate) fn current_cause(&self) -> Cause {
         let unknown = Cause { source: SourceId::default(), kind: CauseKind::Evaluation, offset: 0 };
