@@ -14,6 +14,7 @@
 
 use crate::append::Appender;
 use crate::atom::Atom;
+use crate::change::ANY_CLASS;
 use crate::term::{SoughtName, Term};
 
 /// How many records a batch has at most: their slots fit into the second cache.
@@ -144,21 +145,17 @@ impl Appender<'_> {
     /// # Panics
     /// If the last record of the batch is unfinished.
     pub fn batch(&mut self, batch: &mut Batch) {
-        self.batch_of_causes(batch, None);
+        self.batch_of_class(batch, ANY_CLASS, None);
     }
 
-    /// Adds the records of a batch, as [`Appender::batch`] does. If `cause` is given, a log notes the first as caused by it, and each of
-    /// the others by the next number; otherwise all have the cause that the log has.
-    ///
-    /// # Panics
-    /// If the last record of the batch is unfinished.
-    pub fn batch_of_causes(&mut self, batch: &mut Batch, cause: Option<u32>) {
+    /// Adds the records of a batch, whose changes are of this class; see [`SharedSpace::append_batch`](crate::SharedSpace::append_batch).
+    pub(crate) fn batch_of_class(&mut self, batch: &mut Batch, class: u8, first_cause: Option<u32>) {
         self.make_rows(batch);
         let rows = || rows_of(&batch.rows, &batch.ends);
         self.contents.look_ahead(rows(), &self.terms);
         rows().for_each(|row| self.contents.add_row(row, None, &mut self.terms));
         if let Some(space) = self.noted {
-            space.note_expressions(rows(), cause);
+            space.note_expressions(rows(), class, first_cause);
         }
         batch.clear();
     }

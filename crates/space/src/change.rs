@@ -469,11 +469,12 @@ impl ChangeLog {
     }
 
     /// Notes expressions that came, as [`ChangeLog::note_row`] does each. The first has this cause, if one is given, and each of the
-    /// others the next number. Their classes are not known.
+    /// others the next number. All are changes of this class.
     pub(crate) fn note_expressions<'a>(
         &self,
         space: &SharedSpace,
         rows: impl Iterator<Item = &'a [Term]>,
+        class: u8,
         first_cause: Option<u32>,
     ) {
         let mut noted = self.noted();
@@ -484,7 +485,7 @@ impl ChangeLog {
         for row in rows {
             if keeps_all || kept.rows < SAMPLE_MAX {
                 let cause = first_cause.map_or(*cause, |first| first + count as u32);
-                kept.push_row(Row::Expression(row), ANY_CLASS, None, place, cause);
+                kept.push_row(Row::Expression(row), class, None, place, cause);
             } else {
                 self.0.is_sampled.store(true, Ordering::Relaxed);
             }

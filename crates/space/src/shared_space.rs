@@ -5,6 +5,7 @@
 
 use crate::append::Appender;
 use crate::atom::{Atom, Solution, VariableSource};
+use crate::batch::Batch;
 use crate::bindings::Bindings;
 use crate::change::{ANY_CLASS, ChangeLog};
 use crate::contents::Contents;
@@ -274,6 +275,17 @@ impl SharedSpace {
         done
     }
 
+    /// Adds the records of a batch, which are all of this class, of which it counts as many changes; the batch is empty then. If changes
+    /// are noted one by one, the first has this cause, if one is given, and each of the others the next number.
+    ///
+    /// # Panics
+    /// If the last record of the batch is unfinished.
+    pub fn append_batch(&self, batch: &mut Batch, class: usize, first_cause: Option<u32>) {
+        let count = batch.len() as u64;
+        self.append_uncounted(|appender| appender.batch_of_class(batch, class as u8, first_cause));
+        self.live().count_classes(class, count);
+    }
+
     fn append_uncounted<T>(&self, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         self.write(|space| {
@@ -347,8 +359,13 @@ impl SharedSpace {
     }
 
     /// Notes expressions that came; see [`ChangeLog::note_expressions`].
-    pub(crate) fn note_expressions<'a>(&self, rows: impl Iterator<Item = &'a [Term]>, first_cause: Option<u32>) {
-        self.live().log.note_expressions(self, rows, first_cause);
+    pub(crate) fn note_expressions<'a>(
+        &self,
+        rows: impl Iterator<Item = &'a [Term]>,
+        class: u8,
+        first_cause: Option<u32>,
+    ) {
+        self.live().log.note_expressions(self, rows, class, first_cause);
     }
 
     /// Undoes that a row came, or that one went which had this insertion number. The change counts as one of its class, or of each

@@ -146,8 +146,8 @@ fn a_load_of_several_commits_is_the_same_to_its_end_and_to_where_it_was_cancelle
         }
     }
     let whole = compare("/facts.metta", &[text.as_bytes()], usize::MAX, "whole");
-    assert!(whole.reports.len() > 4, "it is read in several parts");
-    for ends_after in [1, 3] {
+    assert!(whole.reports.len() >= 4, "it is read in several parts");
+    for ends_after in [1, 2] {
         let cancelled = compare("/facts.metta", &[text.as_bytes()], ends_after, "cancelled");
         assert!(cancelled.reports.last().is_some_and(|report| report.contains("cancelled")), "{:?}", cancelled.reports);
     }

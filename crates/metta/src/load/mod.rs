@@ -28,6 +28,7 @@ pub use words::{Meaning as WordMeaning, Words};
 
 use crate::commit::{Cause, CauseKind, CommitTrigger};
 use crate::limits::LimitReached;
+use crate::machine::FACT;
 use crate::program::history::SourceId;
 use crate::program::modules::ModuleId;
 use crate::record::{Begun, ContentHasher, Known, RunRecord, RunRecordError, SourceContent};
@@ -36,7 +37,7 @@ use crate::stated::Stated;
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};
 use forms::{Forms, cause_of};
 use piece::{Piece, Taken};
-use space::{Atom, Batch};
+use space::Batch;
 use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::{Arc, mpsc};
@@ -473,9 +474,9 @@ impl Session {
 
     /// Adds the records of a piece, and commits if there are many since the last commit.
     fn take_piece(&mut self, load: &mut Load, piece: &mut Piece) -> Result<(), LoadError> {
-        let (before, is_refused) = (load.report.added, piece.has_opaque() && self.program.is_durable());
+        let before = load.report.added;
         let is_counted = self.program.is_noting() || self.program.checks_types();
-        if self.program.checks_types() || !load.stated.is_empty() || is_refused {
+        if self.program.checks_types() || !load.stated.is_empty() {
             self.add_forms(load, piece);
         } else {
             self.add_rows(load, piece);
@@ -492,20 +493,22 @@ impl Session {
 
     /// Adds the records of a piece as atoms.
     fn add_forms(&mut self, load: &mut Load, piece: &mut Piece) {
-        let Load { module, id, report, stated, .. } = load;
-        let mut forms = Forms { session: self, module: *module, source: *id, report, stated };
+        let mut forms = self.forms(load);
         piece.each(|taken| match taken {
-            Taken::Batch(batch, lines) => forms.batch(batch, lines),
+            Taken::Batch { batch, lines, .. } => forms.batch(batch, lines),
             Taken::Atom(line, atom) => forms.atom(line, atom),
             Taken::Skip(left) => forms.report.skip_many(left.line, &left.reason, left.is_error, left.count),
         });
     }
 
-    /// Adds the records of a piece as rows, and those that are no rows as atoms.
+    /// Adds the records of a piece as rows. Those that are no rows are added as atoms, and so are those that may be no facts, if somebody
+    /// is told of what changes: each of them is looked at then.
     fn add_rows(&mut self, load: &mut Load, piece: &mut Piece) {
+        let is_followed = self.program.is_noting();
         piece.each(|taken| match taken {
-            Taken::Batch(batch, lines) => self.add_batch(load, batch, lines),
-            Taken::Atom(line, atom) => self.add_atom(load, line, atom),
+            Taken::Batch { batch, lines, is_facts } if is_facts || !is_followed => self.add_batch(load, batch, lines),
+            Taken::Batch { batch, lines, .. } => self.forms(load).batch(batch, lines),
+            Taken::Atom(line, atom) => self.forms(load).atom(line, atom),
             Taken::Skip(left) => load.report.skip_many(left.line, &left.reason, left.is_error, left.count),
         });
     }
@@ -515,7 +518,7 @@ impl Session {
         if self.program.is_noting() {
             let causes = lines.iter().map(|&line| cause_of(load.id, line));
             let first = self.transactions.add_causes(&self.program, causes);
-            space.append(|appender| appender.batch_of_causes(batch, first));
+            space.append_batch(batch, FACT, first);
         } else {
             let sizes = &mut load.sizes;
             space.append(|appender| {
@@ -529,9 +532,10 @@ impl Session {
         self.statistics.atoms_added += lines.len() as u64;
     }
 
-    fn add_atom(&mut self, load: &mut Load, line: u64, atom: &Atom) {
+    /// What adds records of a load as atoms.
+    fn forms<'a>(&'a mut self, load: &'a mut Load) -> Forms<'a> {
         let Load { module, id, report, stated, .. } = load;
-        Forms { session: self, module: *module, source: *id, report, stated }.atom(line, atom);
+        Forms { session: self, module: *module, source: *id, report, stated }
     }
 
     fn commit_load(&mut self, load: &mut Load) -> Result<(), LoadError> {
