@@ -14,7 +14,8 @@ use journal::Disk;
 use metta::syntax::{Diagnostic, Span};
 use metta::{
     Explained, Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport, LoadSource,
-    ModuleId, OnAnswer, OnEvent, OnProgress, Reason, Run, RunEnd, RunEvent, Session, Source, World, WorldError,
+    ModuleId, OnAnswer, OnEvent, OnProgress, Reason, Run, RunEnd, RunEvent, Session, Source, Threads, World,
+    WorldError,
 };
 use space::{AnswerTable, Atom, catching_damage};
 use std::num::NonZeroUsize;
@@ -215,7 +216,7 @@ impl Engine {
     /// Says how many threads may work at once where that changes nothing but the time: they read files of facts and write commits of
     /// many atoms. Without a number there is one for each core.
     pub fn set_threads(&mut self, threads: Option<NonZeroUsize>) {
-        self.session.program_mut().set_threads(threads);
+        self.session.program_mut().threads = Threads::new(threads);
     }
 
     /// The limits of every evaluation.

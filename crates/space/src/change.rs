@@ -156,7 +156,7 @@ impl Changes {
     /// Which of the owner's causes a change belongs to.
     ///
     /// # Panics
-    /// If there are not so many changes.
+    /// If there is no such change.
     pub fn cause(&self, change: usize) -> u32 {
         self.entries[change].cause
     }
@@ -167,7 +167,7 @@ impl Changes {
     /// What `take` fails with, which ends it.
     ///
     /// # Panics
-    /// If there are not so many changes.
+    /// If there are fewer changes.
     pub fn each_in<E>(
         &self,
         changes: Range<usize>,
@@ -482,7 +482,7 @@ impl ChangeLog {
         let Noted { kept, cause, .. } = &mut *noted;
         let keeps_all = self.keeps() == ChangeDetail::Changes;
         let mut count = 0;
-        for row in rows {
+        rows.for_each(|row| {
             if keeps_all || kept.rows < SAMPLE_MAX {
                 let cause = first_cause.map_or(*cause, |first| first + count as u32);
                 kept.push_row(Row::Expression(row), class, None, place, cause);
@@ -490,7 +490,7 @@ impl ChangeLog {
                 self.0.is_sampled.store(true, Ordering::Relaxed);
             }
             count += 1;
-        }
+        });
         self.0.added.fetch_add(count, Ordering::Relaxed);
     }
 

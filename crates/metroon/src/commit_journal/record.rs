@@ -592,7 +592,7 @@ mod tests {
         let (mut direct, mut expected) = (CommitWriter::default(), CommitWriter::default());
         for kind in [CauseRecord::Statement, CauseRecord::Evaluation, CauseRecord::Retraction] {
             for (source, line, column) in [(0, 1, 1), (127, 128, 300), (u32::MAX, u32::MAX, u32::MAX)] {
-                direct.push_cause(source, kind, line, column);
+                direct.push_cause(&PlacedCause { source, kind, line, column });
                 expected.push(&Record::Cause { source, kind, line, column });
             }
         }

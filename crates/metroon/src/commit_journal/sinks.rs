@@ -92,7 +92,7 @@ impl CommitSink for JournalSink {
         }
         let mut ledger = self.ledger.borrow_mut();
         let mut writer = CommitWriter::default();
-        write_records(commit, &mut ledger, &mut writer, program.threads()).map_err(failed)?;
+        write_records(commit, &mut ledger, &mut writer, program.threads.count()).map_err(failed)?;
         let frames = self.tape.as_ref().and_then(|tape| tape.borrow_mut().as_mut().map(Tape::frames));
         let tape_frame = frames.transpose().map_err(failed)?;
         let (epoch, hash) = (ledger.epoch, ledger.hash.value().to_le_bytes());
@@ -144,7 +144,7 @@ fn write_records(
             },
         );
     }
-    if threads > 1 && commit.changes.len() >= CHANGES_PER_THREAD_MIN && !changes_library(commit) {
+    if threads > 1 && commit.changes.len() >= CHANGES_ON_THREADS_MIN && !changes_library(commit) {
         write_changes_on(threads, commit, sources, writer)?;
     } else {
         write_changes(commit, ledger, writer)?;
@@ -182,16 +182,17 @@ fn write_changes(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter
 }
 
 /// A commit of fewer changes is written by one thread.
-const CHANGES_PER_THREAD_MIN: usize = 8_192;
-/// How many parts of a commit are made for each thread: they take different times.
-const PARTS_PER_THREAD: usize = 4;
+const CHANGES_ON_THREADS_MIN: usize = 8_192;
+/// How many changes a thread takes at once.
+const CHANGES_PER_PART: usize = 4_096;
+/// How many parts each thread takes in a round, of which the records are in memory twice.
+const PARTS_PER_THREAD: usize = 8;
 
 fn changes_library(commit: &Commit) -> bool {
     commit.changes.spaces.iter().any(|space| space.serial() == LIBRARY_SPACE)
 }
 
-/// Writes what [`write_changes`] does of a commit that does not change the library, on several threads. Each takes the next part of the
-/// changes when it is done with one, and the records are put together in the order of the parts.
+/// Writes what [`write_changes`] does of a commit that does not change the library, on several threads, some of the changes in each round.
 ///
 /// # Errors
 /// A row is longer than what may be written: the first such.
@@ -202,28 +203,40 @@ fn write_changes_on(
     writer: &mut CommitWriter,
 ) -> Result<(), TooLong> {
     let causes: Vec<PlacedCause> = commit.causes.iter().map(|cause| placed(cause, sources)).collect();
-    let changes = &commit.changes;
-    let length = changes.len().div_ceil(threads * PARTS_PER_THREAD);
-    let parts: Vec<OnceLock<Result<RecordBuffer, TooLong>>> =
-        (0..changes.len().div_ceil(length)).map(|_| OnceLock::new()).collect();
+    let all = commit.changes.len();
+    let round = threads * PARTS_PER_THREAD * CHANGES_PER_PART;
+    for start in (0..all).step_by(round) {
+        for part in written_parts(threads, &commit.changes, start..all.min(start + round), &causes) {
+            writer.push_all(&part?);
+        }
+    }
+    Ok(())
+}
+
+/// The records of some changes, in order. Each thread takes the next part of the changes when it is done with one.
+fn written_parts(
+    threads: usize,
+    changes: &Changes,
+    range: Range<usize>,
+    causes: &[PlacedCause],
+) -> impl Iterator<Item = Result<RecordBuffer, TooLong>> {
+    let count = range.len().div_ceil(CHANGES_PER_PART);
+    let parts: Vec<OnceLock<Result<RecordBuffer, TooLong>>> = (0..count).map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(part) = parts.get(number) else { return };
-            let range = number * length..changes.len().min((number + 1) * length);
-            part.get_or_init(|| written_part(changes, range, &causes));
+            let start = range.start + number * CHANGES_PER_PART;
+            part.get_or_init(|| written_part(changes, start..range.end.min(start + CHANGES_PER_PART), causes));
         }
     };
     thread::scope(|scope| {
-        let spawned: Vec<_> = (1..threads.min(parts.len())).map(|_| scope.spawn(work)).collect();
+        let spawned: Vec<_> = (1..threads.min(count)).map(|_| scope.spawn(work)).collect();
         work();
         spawned.into_iter().for_each(|thread| thread.join().unwrap_or_else(|payload| resume_unwind(payload)));
     });
-    for part in parts {
-        writer.push_all(&part.into_inner().expect("each part was taken by a thread")?);
-    }
-    Ok(())
+    parts.into_iter().map(|part| part.into_inner().expect("each part was taken by a thread"))
 }
 
 /// The records of some changes, each with its cause if that is another one than that of the change before.

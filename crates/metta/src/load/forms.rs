@@ -24,12 +24,9 @@ impl Forms<'_> {
         // The children of the expressions that are open.
         let mut open: Vec<Vec<Atom>> = Vec::new();
         let mut lines = lines.iter();
-        for part in batch.parts() {
+        batch.parts().for_each(|part| {
             let atom = match part {
-                BatchPart::Open => {
-                    open.push(Vec::new());
-                    continue;
-                }
+                BatchPart::Open => return open.push(Vec::new()),
                 BatchPart::Symbol(name) => Atom::symbol(name),
                 BatchPart::Leaf(leaf) => leaf.clone(),
                 BatchPart::Close => Atom::expression(open.pop().expect("a format closes what it opens")),
@@ -38,7 +35,7 @@ impl Forms<'_> {
                 Some(siblings) => siblings.push(atom),
                 None => self.atom(*lines.next().expect("each record has its line"), &atom),
             }
-        }
+        });
     }
 
     /// Adds an atom that begins on this line.

@@ -3,15 +3,16 @@
 //! 1. A [`Format`] turns the bytes of a file into records and hands each to an [`Out`]. It is given pieces, so a file may be larger than
 //!    memory; that of MeTTa text is [`MettaText`], others are the engine's.
 //! 2. Records gather in a [`Piece`], and the session's thread adds one piece after the other. With more than one thread, another
-//!    one reads the pieces of the bytes at hand ahead of it ([`Session::take_slices_ahead`]). Pieces are cut alike in any case, and the
+//!    one reads the pieces of the bytes at hand ahead of it ([`add`]). Pieces are cut alike in any case, and the
 //!    world is asked for bytes at the same places between them, so that the number of threads changes nothing but the time.
 //! 3. The parts of most records go straight into the space's dictionary, batch by batch. If an edited file is compared with what it
-//!    stated, and where types are checked, each record becomes an atom that is added as a plain form of a source is ([`Forms`]).
+//!    stated, and where types are checked, each record becomes an atom that is added as a plain form of a source is ([`forms`]).
 //! 4. Where commits are kept, there is one after every [`COMMIT_RECORDS`] records or so, and one at the end: a process that is killed
 //!    loses no more than what came after the last.
 //! 5. A base knows a file by path and content. An unchanged one adds nothing; of an edited one, or one that was not loaded to its end,
 //!    only the difference is applied. If a record cannot be read, it is not known what it states, so nothing is removed then.
 
+mod add;
 mod format;
 mod forms;
 mod metta_text;
@@ -28,20 +29,16 @@ pub use words::{Meaning as WordMeaning, Words};
 
 use crate::commit::{Cause, CauseKind, CommitTrigger};
 use crate::limits::LimitReached;
-use crate::machine::FACT;
 use crate::program::history::SourceId;
 use crate::program::modules::ModuleId;
 use crate::record::{Begun, ContentHasher, Known, RunRecord, RunRecordError, SourceContent};
 use crate::session::Session;
 use crate::stated::Stated;
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};
-use forms::{Forms, cause_of};
-use piece::{Piece, Taken};
-use space::Batch;
+use add::Adder;
+use piece::Piece;
 use std::fmt;
-use std::panic::resume_unwind;
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
 
 /// The longest record that is read, in bytes.
 pub const RECORD_BYTES_MAX: usize = 256 << 20;
@@ -198,11 +195,6 @@ struct Load {
     pieces: Vec<Piece>,
 }
 
-/// Of fewer bytes than this, no other thread reads the pieces: starting one takes as long as reading some kilobytes.
-const BYTES_AHEAD_MIN: usize = 64 << 10;
-/// How many pieces wait to be added at most.
-const PIECES_AHEAD_MAX: usize = 64;
-
 /// What is known of how much is still to come.
 #[derive(Default)]
 struct Sizes {
@@ -221,12 +213,6 @@ impl Sizes {
         let more = u128::from(count) * u128::from(left) / u128::from(self.bytes_used.max(1));
         usize::try_from(more).unwrap_or(usize::MAX)
     }
-}
-
-/// Reads the first records of these bytes into a piece, in place of what it holds.
-fn read_piece(format: &mut dyn Format, bytes: &[u8], is_end: bool, piece: &mut Piece) {
-    piece.clear();
-    piece.bytes = format.read(bytes, is_end, piece);
 }
 
 /// A function that hears how far a load is.
@@ -379,7 +365,7 @@ impl Session {
                 hasher.update(&buffer[before..]);
             }
             bytes_read += more as u64;
-            let used = self.take_slices(load, format, &buffer, more == 0)?;
+            let used = Adder { session: self, load }.take_slices(format, &buffer, more == 0)?;
             if more == 0 {
                 break;
             }
@@ -397,145 +383,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    /// Adds the records among some bytes, a slice at a time; gives how many bytes they took.
-    fn take_slices(
-        &mut self,
-        load: &mut Load,
-        format: &mut dyn Format,
-        bytes: &[u8],
-        is_end: bool,
-    ) -> Result<usize, LoadError> {
-        if bytes.len() >= BYTES_AHEAD_MIN && self.reads_ahead(load.module) {
-            return self.take_slices_ahead(load, format, bytes, is_end);
-        }
-        let mut piece = load.pieces.pop().unwrap_or_default();
-        let mut at = 0;
-        loop {
-            read_piece(format, &bytes[at..], is_end, &mut piece);
-            at += piece.bytes;
-            self.take_piece(load, &mut piece)?;
-            if !piece.is_full() {
-                load.pieces.push(piece);
-                return Ok(at);
-            }
-        }
-    }
-
-    /// Whether another thread may read pieces. No function of the host is called on a thread of which the host knows nothing.
-    fn reads_ahead(&self, module: ModuleId) -> bool {
-        self.program.threads() > 1 && !self.program.module(module).tokenizer.has_makers()
-    }
-
-    /// Adds the records among some bytes, as [`Session::take_slices`] does, while another thread reads those that follow.
-    fn take_slices_ahead(
-        &mut self,
-        load: &mut Load,
-        format: &mut dyn Format,
-        bytes: &[u8],
-        is_end: bool,
-    ) -> Result<usize, LoadError> {
-        let (send, receive) = mpsc::sync_channel::<Piece>(PIECES_AHEAD_MAX);
-        let (give_back, spare) = mpsc::channel::<Piece>();
-        let mut kept = std::mem::take(&mut load.pieces);
-        let read = move || {
-            let mut at = 0;
-            loop {
-                let mut piece = kept.pop().or_else(|| spare.try_recv().ok()).unwrap_or_default();
-                read_piece(format, &bytes[at..], is_end, &mut piece);
-                at += piece.bytes;
-                let is_last = !piece.is_full();
-                // If nobody takes it, the load has ended.
-                if send.send(piece).is_err() || is_last {
-                    kept.extend(spare.try_iter());
-                    return (kept, region::memory::hand_over());
-                }
-            }
-        };
-        thread::scope(|scope| {
-            let reading = scope.spawn(read);
-            let mut at = 0;
-            let taken = receive.iter().try_for_each(|mut piece| {
-                at += piece.bytes;
-                self.take_piece(load, &mut piece)?;
-                // If nobody wants its room any more, it is dropped.
-                let _ = give_back.send(piece);
-                Ok(())
-            });
-            drop(receive);
-            let (kept, allocated) = reading.join().unwrap_or_else(|payload| resume_unwind(payload));
-            // What a form has taken does not depend on the thread that took it.
-            region::memory::take_over(allocated);
-            load.pieces = kept;
-            taken.map(|()| at)
-        })
-    }
-
-    /// Adds the records of a piece, and commits if there are many since the last commit.
-    fn take_piece(&mut self, load: &mut Load, piece: &mut Piece) -> Result<(), LoadError> {
-        let before = load.report.added;
-        let is_counted = self.program.is_noting() || self.program.checks_types();
-        if self.program.checks_types() || !load.stated.is_empty() {
-            self.add_forms(load, piece);
-        } else {
-            self.add_rows(load, piece);
-        }
-        load.sizes.bytes_used += piece.bytes as u64;
-        if is_counted {
-            load.uncommitted += load.report.added - before;
-        }
-        if load.commits && load.uncommitted >= COMMIT_RECORDS {
-            self.commit_load(load)?;
-        }
-        Ok(())
-    }
-
-    /// Adds the records of a piece as atoms.
-    fn add_forms(&mut self, load: &mut Load, piece: &mut Piece) {
-        let mut forms = self.forms(load);
-        piece.each(|taken| match taken {
-            Taken::Batch { batch, lines, .. } => forms.batch(batch, lines),
-            Taken::Atom(line, atom) => forms.atom(line, atom),
-            Taken::Skip(left) => forms.report.skip_many(left.line, &left.reason, left.is_error, left.count),
-        });
-    }
-
-    /// Adds the records of a piece as rows. Those that are no rows are added as atoms, and so are those that may be no facts, if somebody
-    /// is told of what changes: each of them is looked at then.
-    fn add_rows(&mut self, load: &mut Load, piece: &mut Piece) {
-        let is_followed = self.program.is_noting();
-        piece.each(|taken| match taken {
-            Taken::Batch { batch, lines, is_facts } if is_facts || !is_followed => self.add_batch(load, batch, lines),
-            Taken::Batch { batch, lines, .. } => self.forms(load).batch(batch, lines),
-            Taken::Atom(line, atom) => self.forms(load).atom(line, atom),
-            Taken::Skip(left) => load.report.skip_many(left.line, &left.reason, left.is_error, left.count),
-        });
-    }
-
-    fn add_batch(&mut self, load: &mut Load, batch: &mut Batch, lines: &[u64]) {
-        let (space, added) = (self.program.module(load.module).space.clone(), load.report.added);
-        if self.program.is_noting() {
-            let causes = lines.iter().map(|&line| cause_of(load.id, line));
-            let first = self.transactions.add_causes(&self.program, causes);
-            space.append_batch(batch, FACT, first);
-        } else {
-            let sizes = &mut load.sizes;
-            space.append(|appender| {
-                let terms = appender.terms() - *sizes.terms_before.get_or_insert(appender.terms());
-                appender.expect(sizes.more(added), sizes.more(terms as u64));
-                appender.batch(batch);
-                appender.expect(0, 0);
-            });
-        }
-        load.report.added += lines.len() as u64;
-        self.statistics.atoms_added += lines.len() as u64;
-    }
-
-    /// What adds records of a load as atoms.
-    fn forms<'a>(&'a mut self, load: &'a mut Load) -> Forms<'a> {
-        let Load { module, id, report, stated, .. } = load;
-        Forms { session: self, module: *module, source: *id, report, stated }
     }
 
     fn commit_load(&mut self, load: &mut Load) -> Result<(), LoadError> {

@@ -117,8 +117,24 @@ pub struct Program {
     happened: Vec<(Option<Event>, Undo)>,
     /// How many events there were, noted or not.
     events: u64,
-    /// How many threads may work at once where that changes nothing but the time; `None` for one for each core.
-    threads: Option<NonZeroUsize>,
+    /// How many threads may work at once.
+    pub threads: Threads,
+}
+
+/// How many threads may work at once where that changes nothing but the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Threads(Option<NonZeroUsize>);
+
+impl Threads {
+    /// This number; without one, a thread for each core.
+    pub fn new(count: Option<NonZeroUsize>) -> Self {
+        Self(count)
+    }
+
+    /// The number.
+    pub fn count(self) -> usize {
+        self.0.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    }
 }
 
 impl Default for Program {
@@ -128,16 +144,6 @@ impl Default for Program {
 }
 
 impl Program {
-    /// Says how many threads may work at once where that changes nothing but the time; without a number, one for each core.
-    pub fn set_threads(&mut self, threads: Option<NonZeroUsize>) {
-        self.threads = threads;
-    }
-
-    /// How many threads may work at once where that changes nothing but the time.
-    pub fn threads(&self) -> usize {
-        self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
-    }
-
     /// Where modules are looked for beside the usual places.
     pub(crate) fn module_search(&self) -> &ModuleSearch {
         &self.search
@@ -207,7 +213,7 @@ impl Program {
             log: ChangeLog::default(),
             happened: Vec::new(),
             events: 0,
-            threads: None,
+            threads: Threads::default(),
         }
     }
 
