@@ -54,9 +54,9 @@ pub(crate) struct LoadArguments {
     #[arg(long)]
     no_headings: bool,
 
-    /// Read files, and write commits, with this many threads instead of one for each core. The number changes nothing but the time
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    /// Read files, and write commits, with this many threads. The number changes nothing but the time
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
+    threads: NonZeroUsize,
 
     /// Print one JSON object a file
     #[arg(long)]

@@ -171,10 +171,9 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) no_memo: bool,
 
-    /// Read data files that are imported, and write large commits, with this many threads instead of one for each core. The number
-    /// changes nothing but the time
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    /// Read data files that are imported, and write large commits, with this many threads. The number changes nothing but the time
+    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN)]
+    pub(crate) threads: NonZeroUsize,
 
     /// Evaluate with the reference interpreter, which is slow, and not with the machine that is compared with it
     #[arg(long)]

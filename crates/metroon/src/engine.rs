@@ -214,9 +214,9 @@ impl Engine {
     }
 
     /// Says how many threads may work at once where that changes nothing but the time: they read files of facts and write commits of
-    /// many atoms. Without a number there is one for each core.
-    pub fn set_threads(&mut self, threads: Option<NonZeroUsize>) {
-        self.session.program_mut().threads = Threads::new(threads);
+    /// many atoms. Until then there is one.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.session.program_mut().threads = Threads(threads);
     }
 
     /// The limits of every evaluation.

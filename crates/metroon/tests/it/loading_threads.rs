@@ -40,7 +40,7 @@ fn load(threads: usize, file: &str, texts: &[&[u8]], ends_after: usize) -> Outco
     let mut epoch = None;
     for text in texts {
         let mut engine = engine(&disk, MemoryWorld::default().with_source(file, *text));
-        engine.set_threads(NonZeroUsize::new(threads));
+        engine.set_threads(NonZeroUsize::new(threads).expect("no number of them is 0"));
         let (interrupt, mut heard) = (engine.limits_mut().interrupt.clone(), 0);
         let loaded = engine.load(file, &LoadOptions::default(), &mut |progress| {
             heard += 1;

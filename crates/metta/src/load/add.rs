@@ -47,7 +47,7 @@ impl Adder<'_> {
 
     /// Whether another thread may read pieces. No function of the host is called on a thread of which the host knows nothing.
     fn reads_ahead(&self) -> bool {
-        self.session.program.threads.count() > 1
+        self.session.program.threads.0.get() > 1
             && !self.session.program.module(self.load.module).tokenizer.has_makers()
     }
 

@@ -60,7 +60,6 @@ pub use snapshot::{ChangeExtent, ProgramSnapshot, SnapshotSpaces};
 use space::{Atom, ChangeDetail, ChangeLog, Classify, SharedSpace, SharedState, SharedTerms, Terms, VariableSource};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
-use std::thread;
 pub(crate) use undo::Undo;
 
 /// The functions of the host by name.
@@ -121,19 +120,13 @@ pub struct Program {
     pub threads: Threads,
 }
 
-/// How many threads may work at once where that changes nothing but the time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Threads(Option<NonZeroUsize>);
+/// How many threads may work at once where that changes nothing but the time: one, unless more are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads(pub NonZeroUsize);
 
-impl Threads {
-    /// This number; without one, a thread for each core.
-    pub fn new(count: Option<NonZeroUsize>) -> Self {
-        Self(count)
-    }
-
-    /// The number.
-    pub fn count(self) -> usize {
-        self.0.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+impl Default for Threads {
+    fn default() -> Self {
+        Self(NonZeroUsize::MIN)
     }
 }
 
