@@ -14,8 +14,7 @@ use journal::Disk;
 use metta::syntax::{Diagnostic, Span};
 use metta::{
     Explained, Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport, LoadSource,
-    ModuleId, OnAnswer, OnEvent, OnProgress, Reason, Run, RunEnd, RunEvent, Session, Source, Threads, World,
-    WorldError,
+    ModuleId, OnAnswer, OnEvent, OnProgress, Reason, Run, RunEnd, RunEvent, Session, Source, World, WorldError,
 };
 use space::{AnswerTable, Atom, catching_damage};
 use std::num::NonZeroUsize;
@@ -216,7 +215,7 @@ impl Engine {
     /// Says how many threads may work at once where that changes nothing but the time: they read files of facts and write commits of
     /// many atoms. Until then there is one.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
-        self.session.program_mut().threads = Threads(threads);
+        self.session.program_mut().threads = threads;
     }
 
     /// The limits of every evaluation.
@@ -367,7 +366,7 @@ impl Engine {
         self.session.why(&space, pattern, None)
     }
 
-    /// Where the atoms come from that match a pattern and that the program's space had after a commit. If the knowledge base has an index of its
+    /// Where the atoms come from that match a pattern and that the program's space, and those of the modules that it imports now, had after a commit. If the knowledge base has an index of its
     /// history, an atom without variables is looked up there, and what there was then is not made again.
     ///
     /// # Errors

@@ -102,8 +102,7 @@ pub use passes::{Pass, Passes};
 pub use program::history::{Event, Reason, SourceId};
 pub use program::modules::{ModuleError, ModuleId};
 pub use program::{
-    ChangeExtent, ModuleSearch, PAST_SERIALS, Program, ProgramSnapshot, RestoreError, SnapshotSpaces, Threads,
-    resolve_host,
+    ChangeExtent, ModuleSearch, PAST_SERIALS, Program, ProgramSnapshot, RestoreError, SnapshotSpaces, resolve_host,
 };
 pub use random::Generator;
 pub use reader::read_atom;

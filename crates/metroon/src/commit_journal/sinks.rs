@@ -92,7 +92,7 @@ impl CommitSink for JournalSink {
         }
         let mut ledger = self.ledger.borrow_mut();
         let mut writer = CommitWriter::default();
-        write_records(commit, &mut ledger, &mut writer, program.threads.0.get()).map_err(failed)?;
+        write_records(commit, &mut ledger, &mut writer, program.threads.get()).map_err(failed)?;
         let frames = self.tape.as_ref().and_then(|tape| tape.borrow_mut().as_mut().map(Tape::frames));
         let tape_frame = frames.transpose().map_err(failed)?;
         let (epoch, hash) = (ledger.epoch, ledger.hash.value().to_le_bytes());

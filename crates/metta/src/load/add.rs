@@ -47,8 +47,7 @@ impl Adder<'_> {
 
     /// Whether another thread may read pieces. No function of the host is called on a thread of which the host knows nothing.
     fn reads_ahead(&self) -> bool {
-        self.session.program.threads.0.get() > 1
-            && !self.session.program.module(self.load.module).tokenizer.has_makers()
+        self.session.program.threads.get() > 1 && !self.session.program.module(self.load.module).tokenizer.has_makers()
     }
 
     /// Adds the records among some bytes, as [`Adder::take_slices`] does, while another thread reads those that follow.

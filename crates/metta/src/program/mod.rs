@@ -116,18 +116,8 @@ pub struct Program {
     happened: Vec<(Option<Event>, Undo)>,
     /// How many events there were, noted or not.
     events: u64,
-    /// How many threads may work at once.
-    pub threads: Threads,
-}
-
-/// How many threads may work at once where that changes nothing but the time: one, unless more are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threads(pub NonZeroUsize);
-
-impl Default for Threads {
-    fn default() -> Self {
-        Self(NonZeroUsize::MIN)
-    }
+    /// How many threads may work at once where that changes nothing but the time: one, unless more are asked for.
+    pub threads: NonZeroUsize,
 }
 
 impl Default for Program {
@@ -206,7 +196,7 @@ impl Program {
             log: ChangeLog::default(),
             happened: Vec::new(),
             events: 0,
-            threads: Threads::default(),
+            threads: NonZeroUsize::MIN,
         }
     }
 
