@@ -334,7 +334,7 @@ fn check_header(
 }
 
 /// Whether a record is of something else than atoms that the base was told to keep.
-pub(super) fn is_other(record: &Record<'_>) -> bool {
+pub(crate) fn is_other(record: &Record<'_>) -> bool {
     match record {
         Record::SpaceMade { .. }
         | Record::StateMade { .. }

@@ -3,7 +3,7 @@
 //! An atom without variables is looked up in the index of the base, if it has one. Commits that the index does not know yet are read from the journal,
 //! which goes on from where the index ends. Every other question is answered by the journal from its beginning.
 
-use super::index::{AtomCommit, Events, IndexError, Indexed, Question};
+use super::index::{AtomCommit, Events, IndexError, Indexed, Question, folder_of};
 use super::log::Take;
 use super::origins::{origins, serials_of};
 use super::{History, LogEntry, Origins};
@@ -70,6 +70,9 @@ impl History {
     fn with_words_of(directory: &Path, epoch: u64) -> Option<Self> {
         let base = CommitJournal::read(directory).ok()?;
         let index = Indexed::read(&base, directory).ok()??;
+        if index.words(&base, u64::MAX).ok()? > epoch {
+            return None;
+        }
         let mut history = Self::up_to(base, u64::MAX).ok()?;
         let is_known = (history.first() - 1..history.epoch()).contains(&epoch)
             && index.words(&history.base, history.epoch()).ok()? <= epoch
@@ -221,12 +224,13 @@ impl History {
     /// From now on the journal is read.
     fn leave_index(&mut self, error: IndexError) -> Result<(), KnowledgeBaseError> {
         self.index = KnownIndex::None;
-        let reason = match error {
+        let (reason, advice) = match error {
             IndexError::Base(error) => return Err(error),
-            IndexError::Unusable(reason) | IndexError::Closed(reason) => reason,
+            IndexError::Unusable(reason) => (reason, "; `metroon kb index` makes it anew"),
+            IndexError::Closed(reason) => (reason, ""),
         };
-        let advice = "`metroon kb index DIR` makes it anew";
-        self.base.warn(format!("the index of the history cannot be used ({reason}), the journal was read: {advice}"));
+        let index = self.base.home().map(|home| folder_of(home).display().to_string()).unwrap_or_default();
+        self.base.warn(format!("the index {index} cannot be used ({reason}), the journal was read{advice}"));
         Ok(())
     }
 }

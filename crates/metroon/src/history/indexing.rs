@@ -1,7 +1,10 @@
 //! Making the [index](super::index) of a base's history, and keeping it up while the base is open for writing.
 
-use super::index::{HistoryIndex, IndexError, Indexed, folder_of};
+use super::Origins;
+use super::index::{HistoryIndex, IndexError, Question, folder_of};
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
+use metta::Program;
+use space::Atom;
 use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
@@ -59,18 +62,21 @@ impl KeptIndex {
         Self { base, found: None }
     }
 
-    /// What the index says that knows the commits up to `last`; `None` if there is no index, or none can be used. One that is damaged or of another
-    /// history is made anew, with a warning.
+    /// Where an atom without variables comes from that these spaces had after the commit `until`, as an index says that knows the commits up to
+    /// `last`; `None` if there is no index, or none can be used. One that is damaged or of another history is made anew, with a warning.
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub(crate) fn ask<T>(
+    pub(crate) fn origins(
         &mut self,
-        last: u64,
-        question: &mut dyn FnMut(&CommitJournal, &Indexed) -> Result<T, IndexError>,
-    ) -> Result<Option<T>, KnowledgeBaseError> {
+        program: &mut Program,
+        spaces: &[u64],
+        atom: &Atom,
+        (until, last): (u64, u64),
+    ) -> Result<Option<Origins>, KnowledgeBaseError> {
         let Some(home) = self.base.home().map(Path::to_owned) else { return Ok(None) };
-        let reason = match self.try_ask(&home, last, question) {
+        let asked = (spaces, atom, until);
+        let reason = match self.try_ask(program, &home, asked, last) {
             Err(IndexError::Unusable(reason)) => reason,
             Err(IndexError::Closed(reason)) => return Ok(self.leave(&home, &reason)),
             answer => return answer.map_err(|error| error.into_base(&home)),
@@ -82,7 +88,7 @@ impl KeptIndex {
             Ok(index) => self.found = Some(Some(index)),
             Err(error) => return Ok(self.leave(&home, &error)),
         }
-        match self.try_ask(&home, last, question) {
+        match self.try_ask(program, &home, asked, last) {
             Err(IndexError::Base(error)) => Err(error),
             Err(error) => Ok(self.leave(&home, &error)),
             Ok(answer) => Ok(answer),
@@ -90,19 +96,20 @@ impl KeptIndex {
     }
 
     /// From now on the journal is read.
-    fn leave<T>(&mut self, home: &Path, reason: &dyn fmt::Display) -> Option<T> {
+    fn leave(&mut self, home: &Path, reason: &dyn fmt::Display) -> Option<Origins> {
         let index = folder_of(home);
         self.base.warn(format!("the index {} cannot be used, the journal is read: {reason}", index.display()));
         self.found = Some(None);
         None
     }
 
-    fn try_ask<T>(
+    fn try_ask(
         &mut self,
+        program: &mut Program,
         home: &Path,
+        (spaces, atom, until): (&[u64], &Atom, u64),
         last: u64,
-        question: &mut dyn FnMut(&CommitJournal, &Indexed) -> Result<T, IndexError>,
-    ) -> Result<Option<T>, IndexError> {
+    ) -> Result<Option<Origins>, IndexError> {
         if self.found.is_none() {
             self.found = Some(HistoryIndex::open(home)?);
         }
@@ -116,6 +123,6 @@ impl KeptIndex {
         if index.epoch() == 0 {
             return Ok(None);
         }
-        question(&self.base, index.now()).map(Some)
+        index.now().origins(program, &Question { base: &self.base, spaces, atom, last: until }).map(Some)
     }
 }

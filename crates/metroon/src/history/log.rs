@@ -62,7 +62,7 @@ impl History {
                 return Err(Halt::Enough);
             }
             if let Some(before) = &mut before {
-                self.changes(&committed, before, take)?;
+                self.changes(&committed, None, before, take)?;
             }
             if is_last {
                 break;
@@ -104,7 +104,7 @@ impl History {
                     return Err(Halt::Enough);
                 }
                 if let Some(before) = &mut before {
-                    self.changes_of(&committed, &asked, before, take)?;
+                    self.changes(&committed, Some(&asked), before, take)?;
                 }
             }
             Ok(())
@@ -115,34 +115,14 @@ impl History {
     /// Whether a commit added or took away what is asked for.
     fn has_changed(&mut self, committed: &Committed, asked: &Asked<'_>) -> Result<bool, KnowledgeBaseError> {
         let mut is_found = false;
-        committed.each(|record| {
-            if let Record::Count { space, atom, .. } = &record
-                && !is_found
-            {
+        let looked = committed.each(|record| {
+            if let Record::Count { space, atom, .. } = &record {
                 let found = asked.find(self.session.program_mut(), *space, atom);
                 is_found = found.map_err(|reason| committed.damaged(reason))?.is_some();
             }
-            Ok::<(), KnowledgeBaseError>(())
-        })?;
-        Ok(is_found)
-    }
-
-    fn changes_of(
-        &mut self,
-        committed: &Committed,
-        asked: &Asked<'_>,
-        causes: &mut Causes,
-        take: &mut Take<'_>,
-    ) -> Result<(), Halt> {
-        committed.each(|record| {
-            causes.take(&record);
-            let Record::Count { space, copies, atom } = &record else { return Ok(()) };
-            let found = asked.find(self.session.program_mut(), *space, atom);
-            let Some(atom) = found.map_err(|reason| committed.damaged(reason))? else { return Ok(()) };
-            let (origin, line, _) = causes.place();
-            let change = Change { origin, line, copies: *copies, space: self.space_name(*space), text: shown(&atom) };
-            if take(LogEntry::Change(&change)) { Ok(()) } else { Err(Halt::Enough) }
-        })
+            if is_found { Err(Halt::Enough) } else { Ok(()) }
+        });
+        is_finished(looked).map(|()| is_found)
     }
 
     /// What a space is called, unless it is the program's own.
@@ -151,15 +131,27 @@ impl History {
         if space == TOP_SPACE { None } else { name() }
     }
 
-    fn changes(&mut self, committed: &Committed, causes: &mut Causes, take: &mut Take<'_>) -> Result<(), Halt> {
+    /// Hands out the changes of a commit, or those of the atoms that are asked for.
+    fn changes(
+        &mut self,
+        committed: &Committed,
+        asked: Option<&Asked<'_>>,
+        causes: &mut Causes,
+        take: &mut Take<'_>,
+    ) -> Result<(), Halt> {
         committed.each(|record| {
             causes.take(&record);
             let (copies, space, text) = match &record {
                 record if is_bookkeeping(record) => return Ok(()),
                 Record::Count { space, copies, atom } => {
-                    let atom = decode(self.session.program_mut(), atom).map_err(|reason| committed.damaged(reason))?;
+                    let found = match asked {
+                        Some(asked) => asked.find(self.session.program_mut(), *space, atom),
+                        None => decode(self.session.program_mut(), atom).map(Some),
+                    };
+                    let Some(atom) = found.map_err(|reason| committed.damaged(reason))? else { return Ok(()) };
                     (*copies, self.space_name(*space), shown(&atom))
                 }
+                _ if asked.is_some() => return Ok(()),
                 record => {
                     let text = describe(record, &mut self.session).map_err(|reason| committed.damaged(reason))?;
                     (0, None, text)

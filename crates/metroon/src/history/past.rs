@@ -1,7 +1,6 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
 use super::Origins;
-use super::index::{Indexed, Question};
 use super::indexing::KeptIndex;
 use super::origins::{origins, serials_of};
 use crate::commit_journal::ledger::SharedLedger;
@@ -78,11 +77,10 @@ impl History for KeptHistory {
         if until > last {
             return Err(KnowledgeBaseError::NoEpoch { epoch: until, last }.into());
         }
-        let spaces = serials_of(space);
-        let mut ask = |base: &CommitJournal, index: &Indexed| {
-            index.origins(program, &Question { base, spaces: &spaces, atom: pattern, last: until })
+        let indexed = match pattern.is_ground() {
+            true => self.index.origins(program, &serials_of(space), pattern, (until, last))?,
+            false => None,
         };
-        let indexed = if pattern.is_ground() { self.index.ask(last, &mut ask)? } else { None };
         let Origins { reasons, given_up } = match indexed {
             Some(origins) => origins,
             None => {

@@ -154,8 +154,9 @@ fn means_the_same_in_two_runs(text: &str) -> bool {
         part.split("(bind! ").skip(1).filter_map(|rest| rest.split_whitespace().next()).map(str::to_owned).collect()
     };
     let (first, second) = halves(text);
-    let is_other = ["random", "flip", "current-time", "store-open!", "pages-"].iter().any(|word| text.contains(word));
-    !is_other && bound(first).is_disjoint(&bound(second))
+    let is_of_its_run =
+        ["random", "flip", "current-time", "store-open!", "pages-"].iter().any(|word| text.contains(word));
+    !is_of_its_run && bound(first).is_disjoint(&bound(second))
 }
 
 #[test]

@@ -167,13 +167,16 @@ fn check_past(journal: &mut History, atom: &Atom, epoch: u64, context: &str) {
     // Modules that are imported have atoms as well.
     assert!(copies >= there, "{atom}, {copies} copies after {epoch}, {there} are there, {context}");
     let searched = searched(journal, atom);
-    let mut logged = Vec::new();
-    let walked = journal.log_of(atom, journal.first()..=u64::MAX, false, &mut |entry| {
-        logged.extend(if let LogEntry::Commit(view) = entry { Some(view.epoch) } else { None });
+    let (mut logged, mut commit) = (Vec::new(), 0);
+    let walked = journal.log_of(atom, journal.first()..=u64::MAX, true, &mut |entry| {
+        match entry {
+            LogEntry::Commit(view) => commit = view.epoch,
+            LogEntry::Change(change) => logged.extend(change.space.is_none().then_some(commit)),
+        }
         true
     });
     walked.expect("it reads");
-    logged.retain(|epoch| searched.contains(epoch));
+    logged.dedup();
     assert_eq!(logged, searched, "{atom}, {context}");
 }
 

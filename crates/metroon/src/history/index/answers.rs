@@ -84,8 +84,7 @@ impl Indexed {
 
     /// Whether the journal of a base has the history that it was made of, and keeps the commits after the one of this number.
     fn is_of(&self, base: &CommitJournal, start: u64) -> bool {
-        let mark = self.mark.filter(|mark| mark.is_whole && mark.start == start);
-        mark.is_some_and(|mark| Reader::from_position(Arc::clone(&base.disk), &mark.position).is_ok())
+        self.mark.is_some_and(|mark| mark.is_whole && after(base, mark, start).is_ok())
     }
 
     /// Whether a commit has this state hash, if the index knows the commit.
@@ -161,7 +160,7 @@ impl Indexed {
             return Err(KnowledgeBaseError::GivenUp { epoch: asked.last, first: start + 1 }.into());
         }
         let mut found = Events { events: Vec::new(), commits: FxHashMap::default(), start };
-        // A number that is not equal to itself is found by nobody.
+        // No query finds a number that is not equal to itself.
         if !matches(program, asked.atom, asked.atom) {
             return Ok(found);
         }

@@ -3,13 +3,12 @@
 use journal::{Chain, Position};
 
 const VERSION: u64 = 2;
-const NUMBERS: usize = 14 + Chain::BYTES / 8;
+const NUMBERS: usize = 12 + Chain::BYTES / 8;
 
 /// How far an index has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) epoch: u64,
-    pub(super) hash: u128,
     /// The commit before the first that is kept.
     pub(super) start: u64,
     /// The last commit that changed what words mean or which modules are imported; `start` if none did.
@@ -24,9 +23,8 @@ pub(super) struct Mark {
 
 impl Mark {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let [high, low] = [(self.hash >> 64) as u64, self.hash as u64];
         let [source, line, column] = self.cause.map(u64::from);
-        let numbers = [VERSION, self.epoch, high, low, self.start, self.words, source, line, column];
+        let numbers = [VERSION, self.epoch, self.start, self.words, source, line, column];
         let numbers = numbers.into_iter().chain(self.position.to_numbers()).map(u64::to_le_bytes);
         let parts =
             [&numbers.collect::<Vec<_>>().concat(), &self.position.chain.as_bytes()[..], &[u8::from(self.is_whole)]];
@@ -40,11 +38,10 @@ impl Mark {
         let (numbers, chain) = numbers.split_at(NUMBERS - Chain::BYTES / 8);
         let number = |at: usize| u64::from_le_bytes(numbers[at]);
         let chain = Chain::from_bytes(chain.concat().try_into().ok()?);
-        let position = Position::from_numbers([9, 10, 11, 12, 13].map(number), chain);
-        let hash = u128::from(number(2)) << 64 | u128::from(number(3));
-        let cause = [6, 7, 8].map(|at| number(at) as u32);
-        let (epoch, start, words, is_whole) = (number(1), number(4), number(5), *is_whole == 1);
-        let mark = Self { epoch, hash, start, words, position, cause, is_whole };
+        let position = Position::from_numbers([7, 8, 9, 10, 11].map(number), chain);
+        let cause = [4, 5, 6].map(|at| number(at) as u32);
+        let (epoch, start, words, is_whole) = (number(1), number(2), number(3), *is_whole == 1);
+        let mark = Self { epoch, start, words, position, cause, is_whole };
         (number(0) == VERSION).then_some(mark)
     }
 }

@@ -9,7 +9,7 @@
 //! 2. `commits` has what the log says of each commit, and `times` the last commit that was made by a time: a time is there if no later commit has
 //!    it or an earlier one, so the last entry that is not later than a time says which commit it means.
 //! 3. `names` has what sources are called, and `sources` what each is called at the moment.
-//! 4. `mark` says how far the index has come: the commit, the state hash after it, the position and chain of the journal behind it, which commits
+//! 4. `mark` says how far the index has come: the commit, the position and chain of the journal behind it, which commits
 //!    were given up, and the last commit that changed words or imports. It is written in the batch of the events, so that both are there or neither
 //!    is. Of a commit of more events than fit into a batch a part is written first, with a mark that says so: such an index is made anew if nothing
 //!    follows.
@@ -31,6 +31,7 @@ pub(crate) use answers::{AtomCommit, Events, Indexed, Question};
 
 use super::log::Summary;
 use super::origins::Causes;
+use crate::commit_journal::load::is_other;
 use crate::commit_journal::record::Record;
 use crate::commit_journal::{CommitJournal, Commits, Committed, KnowledgeBaseError};
 use answers::after;
@@ -41,7 +42,7 @@ use rustc_hash::FxHashMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use store::{Batch, Durability, KeyShape, Keyspace, OpenError, Options, Snapshot, Store};
+use store::{Batch, Durability, KeyShape, Keyspace, OpenError, Options, Snapshot, Store, WriteError};
 
 /// What lies in the directory of a base that has an index.
 const FOLDER: &str = "history";
@@ -103,6 +104,15 @@ impl From<KnowledgeBaseError> for IndexError {
 
 fn unusable(error: impl fmt::Display) -> IndexError {
     IndexError::Unusable(error.to_string())
+}
+
+/// Why what was taken is not written: the index is damaged, or the disk refuses.
+fn not_written(error: &WriteError) -> IndexError {
+    match error {
+        WriteError::Damaged(_) => unusable(error),
+        WriteError::Refused(before) => not_written(before),
+        _ => IndexError::Closed(error.to_string()),
+    }
 }
 
 /// Why a store that lies where an index does cannot be opened.
@@ -300,10 +310,10 @@ impl HistoryIndex {
     /// Writes everything as one run, in which a look finds an atom soonest, and ends.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The disk refuses, or something that is written anew is damaged.
     pub(super) fn finish(self) -> Result<(), IndexError> {
-        self.store.compact().map_err(unusable)?;
-        self.store.close().map_err(unusable)
+        self.store.compact().map_err(|error| not_written(&error))?;
+        self.store.close().map_err(|error| not_written(&error))
     }
 
     /// Takes what there was before the first commit that is kept; gives the commits.
@@ -339,7 +349,7 @@ impl HistoryIndex {
             let name = self.name(taken, &view.origin);
             taken.batch.put(self.now.keyspaces.commits, epoch.to_be_bytes(), CommitEntry::encode(&view, name));
             let (start, words, cause) = (taken.start, taken.words, self.causes.at());
-            taken.mark = Some(Mark { epoch, hash: view.hash, start, words, position, cause, is_whole: true });
+            taken.mark = Some(Mark { epoch, start, words, position, cause, is_whole: true });
         }
         Ok(())
     }
@@ -403,7 +413,7 @@ impl HistoryIndex {
         if let Some(mark) = &taken.mark {
             taken.batch.put(self.now.keyspaces.marks, MARK_KEY, Mark { is_whole, ..*mark }.encode());
         }
-        self.store.commit(&taken.batch, Durability::Os).map_err(unusable)?;
+        self.store.commit(&taken.batch, Durability::Os).map_err(|error| not_written(&error))?;
         taken.batch.clear();
         Ok(())
     }
@@ -420,14 +430,6 @@ struct Taken {
 
 /// Whether a record may change what words mean, or which atoms a query finds beside those of the program's own space.
 fn changes_words(record: &Record<'_>) -> bool {
-    matches!(
-        record,
-        Record::Bound { .. }
-            | Record::WordsImported { .. }
-            | Record::Imported { .. }
-            | Record::ModuleMade { .. }
-            | Record::ModuleNamed { .. }
-            | Record::ModuleForgotten { .. }
-            | Record::Setting { .. }
-    )
+    let is_value = matches!(record, Record::SpaceMade { .. } | Record::StateMade { .. } | Record::GeneratorSet { .. });
+    is_other(record) && !is_value
 }
