@@ -439,7 +439,8 @@ class KnowledgeBase:
         return View(self._native.as_of(_moment(when)))
 
     def why(self, pattern: Pattern, *, as_of: Optional[Moment] = None) -> Reasons:
-        """Where the atoms come from that match a pattern and are there now, or were there at the moment `as_of`, which is what `as_of` of a base takes."""
+        """Where the atoms that match a pattern come from: those that are there now, or those that were there at the moment `as_of`, which is what the
+        method `as_of` takes. Words and imports are those of now."""
         when = None if as_of is None else _moment(as_of)
         return Reasons(Reason(**reason) for reason in self._native.why(_pattern(pattern), when))
 

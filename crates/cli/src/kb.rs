@@ -138,7 +138,7 @@ struct LogArguments {
     directory: PathBuf,
 
     /// Print only the commits that added or took away this atom, in quotes for the shell; it may have variables: '(parent $who Bob)'
-    #[arg(value_name = "ATOM", allow_hyphen_values = true)]
+    #[arg(value_name = "ATOM", allow_negative_numbers = true)]
     atom: Option<String>,
 
     /// Print the changes of each commit below it
@@ -391,22 +391,23 @@ fn log(arguments: &LogArguments) -> Ended {
     let ended = out.end()?;
     let given_up = walked.map_err(|error| base_failed(&arguments.directory, &error))?;
     match &arguments.atom {
-        Some(_) if given_up > 0 && asked.is_none() => Err(origin_given_up(given_up, &view)),
-        Some(text) if commit == 0 => {
+        Some(_) if given_up > 0 && asked.is_none() => {
+            let first = view.first();
             let message =
-                format!("no commit of {} added or took away an atom that matches {text}", directory.display());
-            let help = "`metroon kb log DIR --changes` prints the atoms that came and went";
+                format!("{given_up} copies of atoms that match are older than commit {first}, the first that is kept");
+            Err(fail(&message, &format!("`--from {first}` asks only for the commits that are kept"), End::Error))
+        }
+        Some(text) if commit == 0 => {
+            let is_part = asked.is_some() || arguments.to.is_some();
+            let (among, help) = match is_part {
+                true => ("none of these commits", "leave out --from and --to to look at all of them"),
+                false => ("no commit", "`metroon kb log DIR --changes` prints the atoms that came and went"),
+            };
+            let message = format!("{among} of {} added or took away an atom that matches {text}", directory.display());
             Err(fail(&message, help, End::Error))
         }
         _ => Ok(ended),
     }
-}
-
-/// Tells that copies were added by commits that are not known any more.
-fn origin_given_up(copies: u64, view: &History) -> End {
-    let error = KnowledgeBaseError::OriginGivenUp { copies, first: view.first() };
-    render::error(&error.to_string(), error.help());
-    End::Error
 }
 
 /// The argument ATOM as an atom.
@@ -758,7 +759,12 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
         out.line(&if arguments.json { reason_json(&view, reason) } else { reason_line(&view, reason) })?;
     }
     let ended = out.end()?;
-    if given_up > 0 { Err(origin_given_up(given_up, &view)) } else { Ok(ended) }
+    if given_up > 0 {
+        let error = KnowledgeBaseError::OriginGivenUp { copies: given_up, first: view.first() };
+        render::error(&error.to_string(), error.help());
+        return Err(End::Error);
+    }
+    Ok(ended)
 }
 
 /// How many derivations are asked for: one at least.
