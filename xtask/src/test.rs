@@ -95,6 +95,8 @@ struct Context {
     installs: bool,
     /// Whether what is still missing is a failure.
     is_strict: bool,
+    /// Whether every step runs.
+    runs_all: bool,
     /// The program that the tests are built with.
     program: PathBuf,
 }
@@ -125,7 +127,8 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
         return tests_of(&flags.crates);
     }
     let program = repository::target().join("debug").join(format!("metroon{}", std::env::consts::EXE_SUFFIX));
-    let context = Context { installs: !flags.offline, is_strict: is_continuous_integration(), program };
+    let context =
+        Context { installs: !flags.offline, is_strict: is_continuous_integration(), runs_all: flags.all, program };
     if let Some(unknown) = flags.only.iter().find(|wanted| !STEPS.iter().any(|step| step.name == *wanted)) {
         let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
         return Err(format!("there is no step `{unknown}`; the steps are {}", names.join(", ")));
@@ -224,7 +227,7 @@ fn format(context: &Context) -> Verdict {
         with_component(context, "rustfmt", "fmt", &["fmt", "--all", "--manifest-path", manifest, "--", "--check"])
     };
     let verdicts = repository::WORKSPACES.iter().map(of_workspace);
-    verdicts.fold(Verdict::Passed, |all, one| if all == Verdict::Passed { one } else { all })
+    first_failure(verdicts)
 }
 
 fn lints(context: &Context) -> Verdict {
@@ -249,15 +252,46 @@ fn with_component(context: &Context, component: &str, subcommand: &str, words: &
 
 /// With `CI=true` the generated inputs are the same each time, so that what comes of a commit depends on the commit alone.
 /// Otherwise they are others in each run; the variable decides if it is set. The clients of the proxy that are missing are skipped there,
-/// and run by a step of their own.
+/// and run by a step of their own. With `--all`, tests that other steps go through whole are left to them.
 fn tests(context: &Context) -> Verdict {
-    let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
-    command.envs(clients::variables(false));
-    if context.is_strict && std::env::var_os(SEED_VARIABLE).is_none() {
-        command.env(SEED_VARIABLE, SEED);
-    }
-    of_command(&mut command)
+    const WORKSPACE: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
+    let of_targets = |targets: &[&'static str]| [&WORKSPACE[..], targets].concat();
+    let runs = match context.runs_all {
+        true => {
+            let elsewhere = [GENERATED, WITH_CLIENTS].into_iter().chain(IN_PART);
+            let skips: Vec<_> = elsewhere.flat_map(|module| ["--skip", module]).collect();
+            let integration = of_targets(&[&["--test", "it", "--"], &skips[..]].concat());
+            vec![of_targets(&["--lib", "--bins", "--examples"]), integration, of_targets(&["--doc"])]
+        }
+        false => vec![of_targets(&[])],
+    };
+    let is_seeded = context.is_strict && std::env::var_os(SEED_VARIABLE).is_none();
+    let verdicts = runs.iter().map(|words| {
+        let mut command = cargo(words);
+        command.envs(clients::variables(false));
+        command.envs(is_seeded.then_some((SEED_VARIABLE, SEED)));
+        of_command(&mut command)
+    });
+    first_failure(verdicts)
 }
+
+/// The tests that run programs made from seeds in two ways.
+const GENERATED: &str = "differential::";
+/// The tests that clients of the proxy take part in, if they are there.
+const WITH_CLIENTS: &str = "proxy::";
+/// The tests that go through a part of their cases, unless `METROON_EXHAUSTIVE` is set.
+const IN_PART: [&str; 10] = [
+    "power::",
+    "retention::",
+    "checkpoints::",
+    "pieces::",
+    "outline::",
+    "selecting::",
+    "pace::",
+    "shared_arguments::",
+    "crash::a_base_that_is_killed",
+    "crash::a_writer_with_a_live_query",
+];
 
 /// How many programs each comparison of two ways to run one is given, beside those of `tests`.
 const THOROUGH_SEEDS: u64 = 300;
@@ -270,7 +304,7 @@ fn generators(context: &Context) -> Verdict {
     let from = if context.is_strict { THOROUGH_FROM } else { THOROUGH_FROM + days * THOROUGH_SEEDS };
     let seeds = format!("{from}..{}", from + THOROUGH_SEEDS);
     println!("METROON_SEEDS={seeds}");
-    let mut command = cargo(&["test", "--workspace", "--test", "it", "--no-fail-fast", "differential::"]);
+    let mut command = cargo(&["test", "--workspace", "--test", "it", "--no-fail-fast", GENERATED]);
     of_command(command.env("METROON_SEEDS", seeds))
 }
 
@@ -278,26 +312,9 @@ fn generators(context: &Context) -> Verdict {
 /// each function with shared arguments, each program of the corpus in each mode.
 fn exhaustive(_: &Context) -> Verdict {
     let words = ["test", "--workspace", "--test", "it", "--no-fail-fast", "--"];
-    let modules = [
-        "power::",
-        "retention::",
-        "checkpoints::",
-        "pieces::",
-        "outline::",
-        "selecting::",
-        "pace::",
-        "shared_arguments::",
-        "crash::a_base_that_is_killed",
-        "crash::a_writer_with_a_live_query",
-    ];
-    let corpus = cargo(&["test", "--package", "metroon", "--test", "corpus", "--no-fail-fast"]);
-    for mut command in [cargo(&[&words[..], &modules].concat()), corpus] {
-        match of_command(command.env("METROON_EXHAUSTIVE", "1")) {
-            Verdict::Passed => {}
-            failed => return failed,
-        }
-    }
-    Verdict::Passed
+    let corpus = cargo(&["test", "--workspace", "--test", "corpus", "--no-fail-fast"]);
+    let runs = [cargo(&[&words[..], &IN_PART].concat()), corpus];
+    first_failure(runs.into_iter().map(|mut command| of_command(command.env("METROON_EXHAUSTIVE", "1"))))
 }
 
 /// What threads do to a tether, in every interleaving.
@@ -315,7 +332,7 @@ fn models(_: &Context) -> Verdict {
 /// Gets all clients of the proxy, and runs the tests with them.
 fn clients_of_the_proxy(context: &Context) -> Verdict {
     let missing = clients::prepare(context.installs).err();
-    let mut command = cargo(&["test", "--workspace", "--test", "it", "--no-fail-fast", "proxy::"]);
+    let mut command = cargo(&["test", "--workspace", "--test", "it", "--no-fail-fast", WITH_CLIENTS]);
     match (of_command(command.envs(clients::variables(missing.is_none()))), missing) {
         (Verdict::Passed, Some(missing)) => Verdict::Skipped(missing),
         (verdict, _) => verdict,
@@ -387,7 +404,7 @@ fn benches(context: &Context) -> Verdict {
         with_component(context, "clippy", "clippy", &lints),
         of_cargo(&["test", "--config", CONFIG, "--locked", "--manifest-path", MANIFEST]),
     ];
-    verdicts.into_iter().find(|verdict| *verdict != Verdict::Passed).unwrap_or(Verdict::Passed)
+    first_failure(verdicts.into_iter())
 }
 
 /// The grammar that editors read, against the parser of the engine.
@@ -417,7 +434,7 @@ fn examples(context: &Context) -> Verdict {
     paths.retain(|path| repository::shown(path) != WORDNET_EXAMPLE);
     paths.sort();
     let verdicts = paths.iter().map(|path| example(context, path, EXAMPLE_LIMIT));
-    verdicts.fold(Verdict::Passed, |all, one| if all == Verdict::Passed { one } else { all })
+    first_failure(verdicts)
 }
 
 fn wordnet_example(context: &Context) -> Verdict {
@@ -456,6 +473,11 @@ fn suite(context: &Context) -> Verdict {
             Verdict::Absent("no suite at target/suite; `cargo xtask conformance --help` says how to get one".to_owned())
         }
     }
+}
+
+/// What comes of all of them, each of which is done whatever comes of the ones before.
+fn first_failure(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    verdicts.fold(Verdict::Passed, |all, one| if all == Verdict::Passed { one } else { all })
 }
 
 fn of_cargo(words: &[&str]) -> Verdict {
