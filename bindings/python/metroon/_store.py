@@ -235,7 +235,16 @@ class _Reading(Mapping[K, V]):
         return next(self.range(reverse=True), None)
 
     def stats(self) -> Dict[str, Any]:
-        """The store in figures: batches, lookups since it was made, bytes in memory, and what each keyspace has."""
+        """What the store has counted: batches, lookups since it was made, bytes in memory, and what each keyspace has. Under `about` is what each
+        number is, by the names that lead to it, with `*` for the names of keyspaces and files.
+
+        >>> import metroon, tempfile
+        >>> with metroon.Store(tempfile.mkdtemp() + "/towns") as towns:
+        ...     towns["Oslo"] = "717710"
+        ...     stats = towns.stats()
+        >>> stats["what"], stats["batches"], stats["about"]["keyspaces.*.bytes"]
+        ('store', 1, {'unit': 'bytes', 'meaning': 'The files of the runs.'})
+        """
         return self._seen().stats()
 
     def verify(self) -> List[str]:

@@ -10,7 +10,7 @@ import json
 import math
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
 
 from . import _engine
 from ._engine import PageId
@@ -380,6 +380,11 @@ class State:
     def statistics(self) -> PageStatistics:
         """What all commits together cost."""
         return PageStatistics(**self._held.statistics())
+
+    def stats(self) -> Dict[str, Any]:
+        """What `statistics` has, in the form that the statistics of all parts have: `what` counted, the numbers, and under `about` the unit and
+        the meaning of each."""
+        return self._held.stats()
 
     def subscribe(
         self, *pages: _Named, after: Optional[int] = None, waiting: int = _WAITING

@@ -29,6 +29,7 @@ mod rows;
 mod runner;
 mod spaces;
 mod store;
+mod statistics;
 mod table;
 mod tapes;
 mod values;

@@ -7,6 +7,8 @@
 use crate::convert::{from_python, to_python};
 use crate::errors::plain;
 use crate::home::OfProcess;
+use crate::statistics::dictionary;
+use ::statistics::Statistics;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -16,7 +18,7 @@ use std::ops::Bound as End;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError, RwLock};
 use store::{
-    Batch, Compression, Durability, KeyError, KeyShape, Keyspace, NamedKeyspace, OpenError, Options, ReadError, Stats,
+    Batch, Compression, Durability, KeyError, KeyShape, Keyspace, NamedKeyspace, OpenError, Options, ReadError,
     WriteError,
 };
 
@@ -272,7 +274,7 @@ impl StoreSnapshot {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let snapshot = self.seen(py)?;
         let stats = py.detach(|| snapshot.stats()).map_err(|damage| trouble(py, &damage))?;
-        figures(py, &stats)
+        dictionary(py, &stats.report())
     }
 
     /// What is damaged, in words; every page is read.
@@ -287,37 +289,6 @@ impl StoreSnapshot {
         let made = py.detach(|| snapshot.backup(&path));
         made.map_err(|error| trouble(py, &format_args!("{}: {error}", path.display())))
     }
-}
-
-fn figures<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("batches", stats.batches)?;
-    let lookups = stats.lookups.map(|lookups| {
-        let counts = PyDict::new(py);
-        counts.set_item("hits", lookups.hits)?;
-        counts.set_item("hits_in_memory", lookups.hits_in_memory)?;
-        counts.set_item("misses", lookups.misses)?;
-        counts.set_item("filters", lookups.filters)?;
-        counts.set_item("denied", lookups.denied)?;
-        counts.set_item("comparisons", lookups.comparisons)?;
-        counts.set_item("pages", lookups.pages)?;
-        Ok::<_, PyErr>(counts)
-    });
-    dict.set_item("lookups", lookups.transpose()?)?;
-    dict.set_item("memtable_bytes", stats.memory.memtables)?;
-    dict.set_item("index_bytes", stats.memory.indexes)?;
-    let keyspaces = PyDict::new(py);
-    for keyspace in &stats.keyspaces {
-        let counts = PyDict::new(py);
-        counts.set_item("keys_in_memory", keyspace.memory_keys)?;
-        counts.set_item("records", keyspace.runs().map(|run| run.records).sum::<u64>())?;
-        counts.set_item("deletions", keyspace.runs().map(|run| run.deletions).sum::<u64>())?;
-        counts.set_item("bytes", keyspace.runs().map(|run| run.bytes).sum::<u64>())?;
-        counts.set_item("runs", keyspace.runs().count())?;
-        keyspaces.set_item(&keyspace.name, counts)?;
-    }
-    dict.set_item("keyspaces", keyspaces)?;
-    Ok(dict)
 }
 
 /// The entries of a range.

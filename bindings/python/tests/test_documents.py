@@ -2,6 +2,7 @@
 
 import doctest
 import http.server
+import importlib
 import pathlib
 import threading
 
@@ -43,6 +44,12 @@ def test_the_page_about_five_systems_does_what_it_says():
     pytest.importorskip("numpy")
     found = doctest.testfile(str(PAGE.with_name("systems.md")), module_relative=False)
     assert found.attempted > 5 and found.failed == 0
+
+
+@pytest.mark.parametrize("name", ["_base", "_store"])
+def test_the_examples_of_methods_do_what_they_say(name):
+    found = doctest.testmod(importlib.import_module(f"metroon.{name}"), optionflags=doctest.ELLIPSIS)
+    assert found.attempted > 3 and found.failed == 0
 
 
 def test_the_readme_of_the_package_runs(capsys):

@@ -5,11 +5,11 @@
 
 use crate::end::End;
 use crate::output::{Ended, Out, counted, fail};
-use crate::render;
+use crate::{counts, render};
 use clap::{Args, Subcommand};
 use journal::{
     Damage, Directory, Disk, Flaw, Frame, Lost, OpenError, Options, ReadError, Reader, Report, SalvageError, Salvaged,
-    SegmentReport, SingleFile, VERSION, VerifyError, Warning, salvage, verify,
+    SingleFile, VerifyError, Warning, salvage, verify,
 };
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
@@ -46,13 +46,24 @@ enum Verb {
     Show(ShowArguments),
     /// Print counts: segments, frames, bytes, how much is synced
     #[command(after_help = ABOUT)]
-    Stats(PathArguments),
+    Stats(StatsArguments),
     /// Read everything and say whether it is sound
     #[command(after_help = ABOUT)]
     Verify(PathArguments),
     /// Carry what can be read of a damaged journal into a new one
     #[command(after_help = ABOUT)]
     Salvage(SalvageArguments),
+}
+
+#[derive(Debug, Args)]
+struct StatsArguments {
+    /// The journal
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -96,7 +107,7 @@ struct SalvageArguments {
 pub(crate) fn run(arguments: &JournalArguments) -> End {
     let done = match &arguments.verb {
         Verb::Show(arguments) => show(arguments),
-        Verb::Stats(arguments) => stats(&arguments.path),
+        Verb::Stats(arguments) => stats(&arguments.path, arguments.json),
         Verb::Verify(arguments) => verify_all(&arguments.path),
         Verb::Salvage(arguments) => salvage_to(&arguments.path, &arguments.to),
     };
@@ -204,24 +215,10 @@ pub(crate) fn show_frames(path: &Path, number: Option<u64>) -> Ended {
     show(&ShowArguments { path: path.to_owned(), from: number, to: number, bytes: false })
 }
 
-pub(crate) fn stats(path: &Path) -> Ended {
+pub(crate) fn stats(path: &Path, is_json: bool) -> Ended {
     let (found, report) = verified(path)?;
     let mut out = Out::new();
-    let sum = |count: fn(&SegmentReport) -> u64| report.segments.iter().map(count).sum::<u64>();
-    let lines = [
-        ("version", VERSION.to_string()),
-        ("identity", hexadecimal(&report.identity.0)),
-        ("segments", report.segments.len().to_string()),
-        ("frames", report.frames.to_string()),
-        ("bytes", sum(|segment| segment.bytes).to_string()),
-        ("payload bytes", report.payload_bytes.to_string()),
-        ("synced bytes", sum(|segment| segment.synced).to_string()),
-        ("chain", chain_of(&report)),
-    ];
-    let first = (report.first > 0).then(|| ("first frame", report.first.to_string()));
-    for (name, value) in first.into_iter().chain(lines) {
-        out.line(&format!("{name:<13}  {value}"))?;
-    }
+    counts::print(&mut out, &report, is_json)?;
     out.end()?;
     tell(&found, &report, &way_out(&found))
 }

@@ -3,6 +3,7 @@
 //! Only `load`, `forget`, `live add`, `live remove` and `compact` write to the base, and `index` beside it. The others work while another process writes: they show the commits that exist
 //! when they begin. `salvage`, `backup` and `fork` write to a new directory.
 
+use crate::counts;
 use crate::derivation::{self, Asked};
 use crate::end::End;
 use crate::kb_lines::{change_json, change_line, open, parent, place, warn};
@@ -12,9 +13,12 @@ use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::history::{Beginning, CommitView, LogEntry, Moment, Origins, ReadAtom, SourceWriter, Unsound};
 use metroon::limits::Reason;
-use metroon::storage::{CheckpointVerdict, CommitJournal, CompactProgress, Compacted, SalvagedKnowledgeBase};
+use metroon::storage::{
+    CheckpointVerdict, CommitJournal, CompactProgress, Compacted, KnowledgeBaseReport, SalvagedKnowledgeBase,
+};
 use metroon::{Atom, History, KnowledgeBaseError, View, ViewError};
 use serde_json::json;
+use statistics::{Entries, Statistics};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -513,56 +517,31 @@ fn write_atoms(atoms: &[Atom], out: &mut Out) -> Result<u64, End> {
     Ok(unwritten)
 }
 
+/// What a knowledge base has, and its folder.
+struct BaseInFolder<'a> {
+    report: &'a KnowledgeBaseReport,
+    bytes: u64,
+}
+
+impl Statistics for BaseInFolder<'_> {
+    fn what(&self) -> &'static str {
+        self.report.what()
+    }
+
+    fn entries(&self, to: &mut Entries) {
+        self.report.entries(to);
+        to.bytes("bytes", "All files of its folder.", self.bytes);
+    }
+}
+
 fn stats(arguments: &StatsArguments) -> Ended {
     let view = open(&arguments.directory)?;
-    let report = view.report();
     let bytes = bytes_below(&arguments.directory).map_err(|error| {
         let message = format!("cannot read {}: {error}", arguments.directory.display());
         fail(&message, "check that you may read every file in it", End::Error)
     })?;
-    let state = format!("{:032x}", report.hash);
     let mut out = Out::new();
-    if arguments.json {
-        let object = json!({
-            "commits": report.commits,
-            "first": report.first,
-            "atoms": report.atoms,
-            "spaces": report.spaces,
-            "states": report.states,
-            "sources": report.sources,
-            "live_queries": report.live_queries,
-            "bytes": bytes,
-            "checkpoint": report.checkpoint.map(|checkpoint| json!({
-                "commit": checkpoint.epoch,
-                "bytes": checkpoint.bytes,
-            })),
-            "state": state,
-        });
-        out.line(&object.to_string())?;
-        return out.end();
-    }
-    let checkpoint = report.checkpoint.map_or_else(
-        || "none".to_owned(),
-        |checkpoint| format!("after commit {}, {} bytes", checkpoint.epoch, checkpoint.bytes),
-    );
-    let commits = match report.first {
-        1 => report.commits.to_string(),
-        first => format!("{}, kept from {first} on", report.commits),
-    };
-    let lines = [
-        ("commits", commits),
-        ("atoms", report.atoms.to_string()),
-        ("other spaces", report.spaces.to_string()),
-        ("states", report.states.to_string()),
-        ("sources", report.sources.to_string()),
-        ("live queries", report.live_queries.to_string()),
-        ("bytes", bytes.to_string()),
-        ("checkpoint", checkpoint),
-        ("state", state),
-    ];
-    for (name, value) in lines {
-        out.line(&format!("{name:<12}  {value}"))?;
-    }
+    counts::print(&mut out, &BaseInFolder { report: view.report(), bytes }, arguments.json)?;
     out.end()
 }
 

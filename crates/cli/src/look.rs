@@ -4,6 +4,7 @@
 //! counted by what they are. Nothing is written, and everything can be looked at while another process writes it.
 
 use crate::cassette::found_at;
+use crate::counts;
 use crate::end::End;
 use crate::output::{Ended, Out, counted, fail, shell_word};
 use crate::run::base_failed;
@@ -12,7 +13,8 @@ use journal::{Directory, Disk};
 use metroon::History;
 use metroon::tape::TapeReader;
 use reactive::Survey;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use statistics::{Entries, Item, Report, Value as Counted};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -46,7 +48,7 @@ pub(crate) struct LookArguments {
 struct Look {
     /// With its article.
     kind: &'static str,
-    counts: Map<String, Value>,
+    counts: Vec<Item>,
     /// What is wrong with it.
     damage: Option<String>,
     /// What can be done with it: `PATH` stands for its path.
@@ -55,16 +57,29 @@ struct Look {
 
 impl Look {
     fn new(kind: &'static str, commands: &'static [(&'static str, &'static str)]) -> Self {
-        Self { kind, counts: Map::new(), damage: None, commands }
+        Self { kind, counts: Vec::new(), damage: None, commands }
     }
 
-    fn count(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.counts.insert(name.to_owned(), value.into());
+    /// Adds what is counted.
+    fn with(mut self, entries: impl FnOnce(&mut Entries)) -> Self {
+        let mut to = Entries::default();
+        entries(&mut to);
+        self.counts.extend(to.into_items());
         self
     }
 
     fn damaged(self, why: impl ToString) -> Self {
         Self { damage: Some(why.to_string()), ..self }
+    }
+
+    /// What it is, without its article.
+    fn name(&self) -> &'static str {
+        self.kind.split_once(' ').map_or(self.kind, |(_, kind)| kind)
+    }
+
+    /// The counts in words.
+    fn said(&self) -> Vec<String> {
+        self.counts.iter().flat_map(said).collect()
     }
 }
 
@@ -131,16 +146,17 @@ pub(crate) fn run(arguments: &LookArguments) -> Ended {
     let named = |command: &str| command.replace("PATH", &shell_word(&path.display().to_string()));
     if arguments.json {
         let commands = look.commands.iter().map(|(command, does)| json!({"command": named(command), "does": does}));
+        let counts = Report { what: look.name(), items: look.counts.clone() };
         let object = json!({
             "path": path.display().to_string(),
-            "kind": look.kind.split_once(' ').map_or(look.kind, |(_, kind)| kind),
-            "counts": look.counts,
+            "kind": look.name(),
+            "counts": counts::object(&counts),
             "damage": look.damage,
             "commands": commands.collect::<Vec<Value>>(),
         });
         out.line(&object.to_string())?;
     } else {
-        let counts: Vec<String> = look.counts.iter().map(|(name, value)| said(name, value)).collect();
+        let counts = look.said();
         let colon = if counts.is_empty() { "" } else { ": " };
         out.line(&format!("{}: {}{colon}{}", path.display(), look.kind, counts.join(", ")))?;
         let commands: Vec<(String, &str)> =
@@ -155,11 +171,18 @@ pub(crate) fn run(arguments: &LookArguments) -> Ended {
     }
 }
 
-/// A count in words: `atoms: 1` is "1 atom". What is not a number follows its name.
-fn said(name: &str, value: &Value) -> String {
-    match value.as_u64() {
-        Some(count) => counted(count, name.strip_suffix('s').unwrap_or(name)),
-        None => format!("{name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+/// A count in words: 1 under the name `atoms` is "1 atom". What is not a number follows its name.
+fn said(item: &Item) -> Vec<String> {
+    match item {
+        Item::Group(group) => group.items.iter().flatten().flat_map(said).collect(),
+        Item::Entry(entry) => match &entry.value {
+            Counted::Number(count) => {
+                let name = entry.name.replace('_', " ");
+                vec![counted(*count, name.strip_suffix('s').unwrap_or(&name))]
+            }
+            Counted::Text(text) => vec![format!("{} {text}", entry.name)],
+            Counted::Ratio(_) | Counted::Unknown => Vec::new(),
+        },
     }
 }
 
@@ -183,8 +206,11 @@ fn base(path: &Path) -> Result<Option<Look>, End> {
     Ok(match History::open(path) {
         Ok(history) => {
             let report = history.report();
-            let look = Look::new("a knowledge base", BASE).count("commits", report.commits);
-            Some(look.count("atoms", report.atoms).count("state", format!("{:032x}", report.hash)))
+            Some(Look::new("a knowledge base", BASE).with(|to| {
+                to.count("atoms", "Atoms in the program's space.", report.atoms);
+                to.count("commits", "Commits that there are.", report.commits);
+                to.text("state", "The hash of all that it holds.", format!("{:032x}", report.hash));
+            }))
         }
         Err(Missing { .. } | NotABase { .. }) => None,
         Err(error) if error.is_damage() => Some(Look::new("a damaged knowledge base", DAMAGED_BASE).damaged(error)),
@@ -196,7 +222,8 @@ fn store(path: &Path) -> Result<Option<Look>, End> {
     Ok(match Store::open_read_only(path) {
         Ok(snapshot) => {
             let names: Vec<String> = snapshot.keyspaces().iter().map(|keyspace| keyspace.name.clone()).collect();
-            Some(Look::new("a store of keys and values", STORE).count("keyspaces", names.join(", ")))
+            let look = Look::new("a store of keys and values", STORE);
+            Some(look.with(|to| to.text("keyspaces", "The names of its keyspaces.", names.join(", "))))
         }
         Err(OpenError::Absent | OpenError::Foreign) => None,
         Err(
@@ -213,9 +240,10 @@ fn pages(path: &Path) -> Option<Look> {
     use reactive::OpenError::{Journal, Malformed, NoLog};
     let disk: Arc<dyn Disk> = Arc::new(Directory::open(path).ok()?);
     match Survey::read(&disk) {
-        Ok(found) => Some(
-            Look::new("a state of pages", PAGES).count("pages", found.pages).count("commit", found.epoch.to_string()),
-        ),
+        Ok(found) => Some(Look::new("a state of pages", PAGES).with(|to| {
+            to.text("commit", "The number of the last commit.", found.epoch.to_string());
+            to.count("pages", "Pages that there are.", found.pages);
+        })),
         // Another journal, or none.
         Err(NoLog | Journal(_) | Malformed { frame: 0, .. }) => None,
         Err(error) => Some(Look::new("a state of pages that cannot be read", &[]).damaged(error)),
@@ -226,7 +254,9 @@ fn pages(path: &Path) -> Option<Look> {
 fn segments(path: &Path) -> Option<Look> {
     let names = Directory::open(path).and_then(|folder| folder.list()).ok()?;
     let count = names.iter().filter(|name| name.ends_with(".segment")).count();
-    (count > 0).then(|| Look::new("a journal", JOURNAL).count("segments", count as u64))
+    (count > 0).then(|| {
+        Look::new("a journal", JOURNAL).with(|to| to.count("segments", "Files that it lies in.", count as u64))
+    })
 }
 
 /// A folder by what its files are.
@@ -250,12 +280,16 @@ fn files_of(path: &Path) -> Result<Option<Look>, End> {
     }
     let has_cassettes = counts.keys().any(|kind| kind.ends_with("cassette"));
     let look = Look::new("a folder", if has_cassettes { FOLDER } else { &[] });
-    let with = |look: Look, (kind, count): (&str, u64)| {
+    let kinds = counts.into_iter().map(|(kind, count)| {
         let kind = kind.split_once(' ').map_or(kind, |(_, kind)| kind);
-        look.count(&format!("{kind}s"), count)
-    };
-    let look = counts.into_iter().fold(look, with);
-    Ok(Some(if left_out > 0 { look.count("files that were not looked at", left_out) } else { look }))
+        (format!("{kind}s"), count)
+    });
+    Ok(Some(look.with(|to| {
+        to.counts("files", "Files by what they are.", kinds);
+        if left_out > 0 {
+            to.count("files_that_were_not_looked_at", "Files behind the first thousand.", left_out);
+        }
+    })))
 }
 
 /// What a file is, if it is known.
@@ -267,8 +301,10 @@ fn file(path: &Path) -> Option<Look> {
     }
     match found_at(path) {
         Some(Ok((form, exchanges))) => {
-            let look = Look::new("a cassette", CASSETTE).count("form", form);
-            return Some(look.count("exchanges", exchanges));
+            return Some(Look::new("a cassette", CASSETTE).with(|to| {
+                to.count("exchanges", "Exchanges.", exchanges);
+                to.text("form", "The form that it is in.", form);
+            }));
         }
         Some(Err(why)) => return Some(Look::new("a damaged cassette", DAMAGED_CASSETTE).damaged(why)),
         None => {}
@@ -292,9 +328,9 @@ fn program(path: &Path) -> Option<Look> {
     let look = Look::new("a program", PROGRAM);
     let bytes = fs::metadata(path).ok()?.len();
     if bytes > PROGRAM_BYTES_MAX {
-        return Some(look.count("bytes", bytes));
+        return Some(look.with(|to| to.count("bytes", "How long it is.", bytes)));
     }
     let text = fs::read_to_string(path).ok()?;
     let forms = metta::syntax::parse(&text).forms_before_error().len();
-    Some(look.count("forms", forms as u64))
+    Some(look.with(|to| to.count("forms", "Forms that parse.", forms as u64)))
 }

@@ -8,6 +8,7 @@ mod arguments;
 mod byte_count;
 mod cassette;
 mod check;
+mod counts;
 mod derivation;
 mod end;
 mod file_size;

@@ -1,11 +1,13 @@
 //! `metroon pages`: states of pages, which programs keep with the library `reactive` or with `metroon.pages` of Python.
 
+use crate::counts;
 use crate::end::End;
 use crate::output::{Ended, Out, fail};
 use clap::{Args, Subcommand};
 use journal::{Directory, Disk};
-use reactive::{OpenError, Statistics, Survey, SurveyedCommit, SurveyedPage};
+use reactive::{OpenError, Survey, SurveyedCommit, SurveyedPage};
 use serde_json::{Map, Value, json};
+use statistics::Statistics;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,71 +76,20 @@ fn is_refusal(error: &(dyn Error + 'static)) -> bool {
 fn stats(arguments: &StatsArguments) -> Ended {
     let found = survey(&arguments.path)?;
     let mut out = Out::new();
-    if arguments.json {
-        out.line(&in_json(&found))?;
-        return out.end();
-    }
-    let derived: u64 = found.derived.values().sum();
-    let mut lines = vec![
-        ("commits", found.epoch - found.base),
-        ("last commit", found.epoch),
-        ("pages", found.pages),
-        ("of them derived", derived),
-        ("bytes of pages", found.page_bytes),
-        ("pages made", found.created),
-        ("pages deleted", found.deleted),
-        ("pages written", found.written),
-        ("bytes written", found.bytes_written),
-        ("bytes of the log", found.log_bytes),
-        ("checkpoints", found.checkpoints.len() as u64),
-        ("bytes of checkpoints", found.checkpoint_bytes),
-    ];
-    if found.base > 0 {
-        lines.insert(0, ("fork of commit", found.base));
-    }
-    for (name, count) in lines {
-        out.line(&format!("{name:<22}  {count}"))?;
-    }
-    for (function, count) in &found.derived {
-        out.line(&format!("derived by {function}: {count}"))?;
+    match arguments.json {
+        true => out.line(&Value::Object(in_json(&found)).to_string())?,
+        false => counts::print(&mut out, &found, false)?,
     }
     out.end()
 }
 
-fn in_json(found: &Survey) -> String {
-    let derived: Map<_, _> =
-        found.derived.iter().map(|(function, count)| (function.to_string(), json!(count))).collect();
-    json!({
-        "base": found.base,
-        "epoch": found.epoch,
-        "commits": found.epoch - found.base,
-        "pages": found.pages,
-        "page_bytes": found.page_bytes,
-        "derived": derived,
-        "created": found.created,
-        "deleted": found.deleted,
-        "written": found.written,
-        "bytes_written": found.bytes_written,
-        "hashed": found.hashed,
-        "checkpoints": found.checkpoints,
-        "checkpoint_bytes": found.checkpoint_bytes,
-        "log_bytes": found.log_bytes,
-        "statistics": found.statistics.as_ref().map(statistics_in_json),
-        "page_details": found.page_details.iter().map(page_in_json).collect::<Vec<_>>(),
-        "last_commits": found.last_commits.iter().map(commit_in_json).collect::<Vec<_>>(),
-    })
-    .to_string()
-}
-
-fn statistics_in_json(found: &Statistics) -> Value {
-    let object = |numbers: &[(&str, u64)]| -> Map<String, Value> {
-        numbers.iter().map(|(name, number)| ((*name).to_owned(), json!(number))).collect()
-    };
-    json!({
-        "counts": object(&found.counts()),
-        "stages": object(&found.stages.named()),
-        "latency": object(&found.latency.named()),
-    })
+/// What was counted, and beside it the pages, the checkpoints and the last commits one by one.
+fn in_json(found: &Survey) -> Map<String, Value> {
+    let mut object = counts::object(&found.report());
+    object.insert("checkpoints".to_owned(), json!(found.checkpoints));
+    object.insert("page_details".to_owned(), found.page_details.iter().map(page_in_json).collect());
+    object.insert("last_commits".to_owned(), found.last_commits.iter().map(commit_in_json).collect());
+    object
 }
 
 fn page_in_json(found: &SurveyedPage) -> Value {

@@ -1,14 +1,15 @@
 //! `metroon run`: programs run in order in one space, each answer printed when it is there.
 
+use crate::counts;
 use crate::end::End;
 use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
+use crate::output::Out;
 use crate::package;
 use crate::profile;
 use crate::query_plans;
 use crate::render;
 use crate::run_arguments::RunArguments;
 use metroon::limits::LimitReached;
-use metroon::observe::Statistics;
 use metroon::run::{ProgramEnd, Reporter, RunRequest};
 use metroon::storage::CommitJournal;
 use metroon::syntax::{Diagnostic, LineIndex, Severity, Span};
@@ -16,6 +17,7 @@ use metroon::tape::{RecallError, TapeError, find_error};
 use metroon::why::Failure;
 use metroon::world::WorldError;
 use metroon::{Engine, Evaluator, KnowledgeBaseError, PermittedWorld, SystemWorld, Tape};
+use statistics::Statistics;
 use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -82,7 +84,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         _ => end,
     };
     if arguments.stats {
-        print_statistics(&engine, started.elapsed(), program.evaluator);
+        print_statistics(&engine, started.elapsed(), arguments.json);
     }
     match engine.finish() {
         Err(error) if !is_told => recall_failed(&error),
@@ -339,81 +341,14 @@ fn tell_limit(limit: LimitReached, place: &str, epoch: Option<u64>) {
     }
 }
 
-/// How many kinds of interpreted expressions are shown.
-const INTERPRETED_SHOWN: usize = 10;
-
-/// What was interpreted, the most frequent first.
-fn print_interpreted(forms: &[(String, u64)]) {
-    for (form, count) in forms.iter().take(INTERPRETED_SHOWN) {
-        render::say(&format!("  {count}  {form}"));
+/// Prints what the layers have counted: on the standard error, or with `--json` as the last object of the output.
+fn print_statistics(engine: &Engine, elapsed: Duration, is_json: bool) {
+    let statistics = engine.statistics().elapsed(elapsed);
+    if !is_json {
+        statistics.report().to_string().lines().for_each(render::say);
+        return;
     }
-    if let Some(others @ [_, ..]) = forms.get(INTERPRETED_SHOWN..) {
-        let count: u64 = others.iter().map(|(_, count)| count).sum();
-        render::say(&format!("  {count}  of {} other kinds", others.len()));
-    }
-}
-
-/// What was remembered of calls of pure functions, if there were any.
-fn print_memo(counts: &Statistics) {
-    if counts.memoised > 0 {
-        render::say(&format!(
-            "memoised     {}  (functions that are pure and call themselves at two places)",
-            counts.memoised
-        ));
-        render::say(&format!("memo hits    {}  (calls of these whose results were remembered)", counts.memo_hits));
-        render::say(&format!("memo misses  {}  (calls of these that were evaluated)", counts.memo_misses));
-        render::say(&format!("memo entries {}  (calls remembered at one time, at most)", counts.memo_entries_max));
-    }
-}
-
-/// What became of the memory of forms.
-fn print_memory(counts: &Statistics) {
-    let escapes = [counts.escapes_joined, counts.escapes_copied, counts.escapes_copied_by_map];
-    let [joined, copied, by_map] = escapes;
-    let all: u64 = escapes.iter().sum();
-    render::say(&format!("escapes      {all}  (of results: {joined} joined, {copied} copied, {by_map} copied by map)"));
-    render::say(&format!("chunks       {}  (of 512 bytes, at most)", counts.chunks_max));
-    render::say(&format!("waste        {}  (bytes left unused at the ends of chunks)", counts.cells_left * 8));
-    let frozen = region::frozen_statistics();
-    render::say(&format!("tethers      {}  (on {} frozen regions, at the end)", frozen.tethers, frozen.regions));
-}
-
-fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
-    let counts = engine.session().statistics();
-    render::say(&format!("evaluations  {}", counts.evaluations));
-    render::say(&format!("steps        {}", counts.steps));
-    if evaluator == Evaluator::Machine {
-        render::say(&format!("calls        {}", counts.calls));
-        render::say(&format!(
-            "interpreted  {}  (expressions that the machine left to the interpreter)",
-            counts.interpreted
-        ));
-        print_interpreted(&engine.session().interpreted_forms());
-        render::say(&format!("heap bytes   {}  (at most, at one time)", counts.heap_bytes_peak));
-        render::say(&format!("heap held    {}  (bytes got from the system, at most)", counts.heap_bytes_held));
-        render::say(&format!("cells        {}  (of 8 bytes, taken in all)", counts.cells));
-        render::say(&format!("copied       {}  (of these: by collections, and as results)", counts.cells_copied));
-        render::say(&format!("joined       {}  (regions of forms, to those of their results)", counts.regions_joined));
-        print_memory(&counts);
-        render::say(&format!("collections  {}  (of garbage)", counts.collections));
-        print_memo(&counts);
-        if counts.limit_failures > 0 {
-            render::say(&format!("refused      {}  (times, at the limit of the heap)", counts.limit_failures));
-        }
-    }
-    if counts.tabled > 0 {
-        render::say(&format!("tabled       {}  (evaluations of calls that fill tables)", counts.tabled));
-        render::say(&format!("answers      {}  (put into tables)", counts.answers));
-    }
-    if counts.row_rounds > 0 {
-        render::say(&format!("rounds       {}  (that answer calls over rows)", counts.row_rounds));
-        render::say(&format!("rows         {}  (found in them)", counts.rows_found));
-    }
-    render::say(&format!("depth        {}", counts.depth_max));
-    render::say(&format!("atoms        {}", engine.atom_count()));
-    let remembered = [("commits", engine.commits()), ("epoch", engine.epoch())];
-    for (name, count) in remembered.into_iter().filter_map(|(name, count)| Some((name, count?))) {
-        render::say(&format!("{name:<11}  {count}"));
-    }
-    render::say(&format!("seconds      {:.3}", elapsed.as_secs_f64()));
+    let mut out = Out::new();
+    // A reader of the output that has gone has seen enough.
+    let _ = counts::print(&mut out, &statistics, true).and_then(|()| out.end());
 }

@@ -139,7 +139,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["interpreter", "trace", "explain"])]
     pub(crate) profile: Option<PathBuf>,
 
-    /// Print counts of the run on the standard error
+    /// Print counts of the run on the standard error, or with --json as the last object of the output
     #[arg(long)]
     pub(crate) stats: bool,
 

@@ -1,5 +1,6 @@
 //! `metroon watch`: follows a live query of a knowledge base, also while another process writes to it.
 
+use crate::counts;
 use crate::end::End;
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
@@ -10,6 +11,7 @@ use metroon::live::{AnswerChange, FollowError, LiveFollower, LiveRequestError};
 use metroon::{LiveEvent, LiveRequest, ViewError};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::json;
+use statistics::{Entries, Statistics};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -71,7 +73,7 @@ pub(crate) struct WatchArguments {
     #[arg(long)]
     progress: bool,
 
-    /// Print on the standard error, at the end, what following took
+    /// Print on the standard error, at the end, what following took; with --json as the last object of the output
     #[arg(long)]
     stats: bool,
 
@@ -148,9 +150,11 @@ fn watch(arguments: &WatchArguments) -> Ended {
     let followed = follow(arguments, &mut follower, &mut printer);
     follower.warnings().iter().for_each(|warning| render::say(&format!("warning: {warning}")));
     if arguments.stats {
-        print_statistics(&follower);
+        print_statistics(&follower, &mut printer)?;
     }
-    followed
+    let ended = followed?;
+    printer.out.end()?;
+    Ok(ended)
 }
 
 /// Prints what happens until it is to end.
@@ -173,23 +177,30 @@ fn follow(arguments: &WatchArguments, follower: &mut LiveFollower, printer: &mut
     }
 }
 
-fn print_statistics(follower: &LiveFollower) {
-    let (waves, query) = (follower.queries_statistics(), follower.statistics());
-    render::say(&format!("commits      {}  (that touched what the answers depend on)", waves.commits));
-    render::say(&format!("reached      {}  (times, from rows or other atoms that had changed)", waves.reached));
-    render::say(&format!("ran          {}  (queries and calls, each once for a commit that touched it)", waves.ran));
-    render::say(&format!("cut off      {}  (of these: nothing changed in the answers)", waves.cut_off));
-    render::say(&format!("asked again  {}  (times, where rows did not say what had changed)", query.recomputed));
-    render::say(&format!("rows         {}  (looked at to find what changed in the query)", query.rows));
-    if let Some(rules) = follower.rules_statistics() {
-        render::say(&format!("rounds       {}  (in which rules found rows)", rules.rounds));
-        render::say(&format!("rule rows    {}  (looked at to find what changed in the call)", rules.looked_at));
-        render::say(&format!(
-            "derived      {}  (rows came), {} went, {} put back",
-            rules.came, rules.went, rules.put_back
-        ));
+/// What following a query took.
+struct Followed<'a>(&'a LiveFollower);
+
+impl Statistics for Followed<'_> {
+    fn what(&self) -> &'static str {
+        "watch"
     }
-    render::say(&format!("changes      {}  (of answers)", query.changes));
+
+    fn entries(&self, to: &mut Entries) {
+        self.0.queries_statistics().entries(to);
+        to.part("query", "What keeping its answers took.", Some(&self.0.statistics()));
+        let rules = self.0.rules_statistics();
+        let rules = rules.as_ref().map(|rules| rules as &dyn Statistics);
+        to.part("rules", "What keeping the rows of its rules took, if it is a call.", rules);
+    }
+}
+
+/// Prints it on the standard error, or with `--json` as the last object of the output.
+fn print_statistics(follower: &LiveFollower, printer: &mut Printer<'_>) -> Result<(), End> {
+    if printer.arguments.json {
+        return counts::print(&mut printer.out, &Followed(follower), true);
+    }
+    Followed(follower).report().to_string().lines().for_each(render::say);
+    Ok(())
 }
 
 /// Whether nobody reads the standard output any more.

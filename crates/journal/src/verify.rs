@@ -4,7 +4,7 @@ use crate::chain::Chain;
 use crate::disk::Disk;
 use crate::error::{VerifyError, Warning};
 use crate::file::Folder;
-use crate::format::Identity;
+use crate::format::{Identity, VERSION};
 use crate::survey::{Lost, SegmentReport, survey};
 use std::sync::Arc;
 
@@ -35,6 +35,28 @@ impl Report {
     /// Whether every frame that was synced can be read and continues the chain.
     pub fn is_sound(&self) -> bool {
         self.damage.is_empty()
+    }
+}
+
+impl statistics::Statistics for Report {
+    fn what(&self) -> &'static str {
+        "journal"
+    }
+
+    fn entries(&self, to: &mut statistics::Entries) {
+        let sum = |count: fn(&SegmentReport) -> u64| self.segments.iter().map(count).sum::<u64>();
+        let identity = self.identity.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        to.count("version", "The version of the format.", u64::from(VERSION));
+        to.text("identity", "Which journal it is, in hexadecimal.", identity);
+        to.count("first", "The number of its first frame: 0 unless earlier ones were given up.", self.first);
+        to.count("segments", "Files that it lies in.", self.segments.len() as u64);
+        to.count("frames", "Frames that can be read.", self.frames);
+        to.bytes("bytes", "Its files.", sum(|segment| segment.bytes));
+        to.bytes("payload_bytes", "What was written, without what the journal adds.", self.payload_bytes);
+        to.bytes("synced_bytes", "What the disk has for certain.", sum(|segment| segment.synced));
+        to.count("damage", "Places that are damaged.", self.damage.len() as u64);
+        let chain = self.chain.as_ref().map(ToString::to_string);
+        to.text("chain", "The hash of all frames, if damage does not hide it.", chain);
     }
 }
 

@@ -7,6 +7,7 @@ use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::package::Package;
 use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_failure, print_json, print_line};
 use crate::recall::{BegunRun, RecallError};
+use crate::run_statistics::RunStatistics;
 use crate::tape::replaying::{ReplayEnd, SharedFollower};
 use crate::tape::{Tape, TapeReader};
 use crate::view::filled;
@@ -199,6 +200,11 @@ impl Engine {
     /// What its live queries have done.
     pub fn live_statistics(&self) -> LiveQueriesStatistics {
         self.live.statistics()
+    }
+
+    /// What every layer that took part has counted so far: the evaluation, the space, what the run is kept in.
+    pub fn statistics(&self) -> RunStatistics<'_> {
+        RunStatistics::of(self)
     }
 
     /// What evaluates, to be asked what it has done and where its time went.

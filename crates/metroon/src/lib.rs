@@ -64,6 +64,7 @@ mod package;
 mod permissions;
 mod program;
 mod recall;
+mod run_statistics;
 mod system_pages;
 mod system_stores;
 mod system_world;
@@ -117,6 +118,7 @@ pub mod limits {
 /// What a run has done and where its time went, and how the machine compiles rules.
 pub mod observe {
     pub use crate::metrics::Metrics;
+    pub use crate::run_statistics::RunStatistics;
     pub use metta::{
         Ask, Clock, Explained, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, Pass, Passes, ProfileNode, QueryLog,
         Session, Statistics, Step,

@@ -32,6 +32,23 @@ pub struct Metrics {
     pub requests_waiting: u64,
 }
 
+impl statistics::Statistics for Metrics {
+    fn what(&self) -> &'static str {
+        "open knowledge base"
+    }
+
+    fn entries(&self, to: &mut statistics::Entries) {
+        to.count("epoch", "The last commit.", self.epoch);
+        to.count("atoms", "Atoms that the program's own space holds after it, copies counted.", self.atoms);
+        to.count("commits", "Commits that changed something since it was opened.", self.commits);
+        to.count("atoms_added", "Copies of atoms that they added, in all spaces.", self.atoms_added);
+        to.count("atoms_removed", "Copies of atoms that they removed.", self.atoms_removed);
+        to.count("states_set", "Values of states that they set.", self.states_set);
+        to.count("requests", "What the writer was asked to do.", self.requests);
+        to.count("requests_waiting", "How much of that has not begun yet.", self.requests_waiting);
+    }
+}
+
 /// The counters behind [`Metrics`].
 #[derive(Debug, Default)]
 pub(crate) struct Counters {

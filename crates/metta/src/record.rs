@@ -11,6 +11,7 @@ use crate::program::history::{Reason, SourceId};
 use crate::program::modules::ModuleId;
 use crate::world::World;
 use space::{Atom, SharedSpace};
+use statistics::Entries;
 use std::sync::Arc;
 
 /// Why a record could not do its part. The run ends, since what follows could not be told from what is lost.
@@ -139,6 +140,9 @@ pub trait RunRecord {
 
     /// The number of the last commit; `None` if commits are not counted here.
     fn epoch(&self) -> Option<u64>;
+
+    /// What those count that the run is kept in: a group for a knowledge base and one for a tape, where there is one.
+    fn entries(&self, to: &mut Entries);
 
     /// One number for all that the run holds after the last commit; `None` if none is kept.
     fn state_hash(&self) -> Option<u128> {

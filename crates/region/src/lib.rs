@@ -84,6 +84,7 @@ mod page {}
 #[doc = include_str!("../../../docs/systems.md")]
 mod systems {}
 
+pub use self::statistics::{Escapes, Statistics};
 pub use bindings::{
     Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, RegionTable, ReleaseOutcome,
 };
@@ -96,7 +97,6 @@ pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
 pub use splice::StillOpen;
 pub use stamp::Stamp;
-pub use statistics::{Escapes, Statistics};
 pub use tether::{
     FrozenHandle, FrozenStatistics, NoReader, Reader, Reading, Refused, Tether, frozen_statistics, reclaim,
 };

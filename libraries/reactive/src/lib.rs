@@ -51,6 +51,7 @@ mod verify;
 mod warning;
 mod work;
 
+pub use self::statistics::{Latency, Stages, Statistics};
 pub use commit::Commit;
 pub use error::{CommitError, OpenError};
 pub use events::{Change, Filter, Notice, Subscription};
@@ -64,7 +65,6 @@ pub use pool::{Pool, PoolCounts};
 pub use record::{Malformed, VERSION};
 pub use shared::SharedState;
 pub use state::{Reason, State, Why};
-pub use statistics::{Latency, Stages, Statistics};
 pub use survey::{Survey, SurveyedCommit, SurveyedDerivation, SurveyedPage};
 pub use transaction::{Mask, NewPage, PageRef, Transaction};
 pub use verify::{Problem, Verification};

@@ -1,5 +1,7 @@
 //! What commits cost, counted.
 
+use ::statistics::Entries;
+
 /// What one commit, or all commits of a state, came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -66,12 +68,6 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// What was measured, by name.
-    pub fn named(&self) -> [(&'static str, u64); 6] {
-        let Self { commits, min, mean, p50, p99, max } = *self;
-        [("commits", commits), ("min", min), ("mean", mean), ("p50", p50), ("p99", p99), ("max", max)]
-    }
-
     /// That of one commit.
     pub(crate) fn of_one(took: u64) -> Self {
         Self { commits: 1, min: took, mean: took, p50: took, p99: took, max: took }
@@ -151,31 +147,52 @@ impl Times {
     }
 }
 
+impl ::statistics::Statistics for Statistics {
+    fn what(&self) -> &'static str {
+        "commits of pages"
+    }
+
+    fn entries(&self, to: &mut Entries) {
+        to.count("commits", "Commits that changed something.", self.commits);
+        to.count("written", "Pages that were written and hold other bytes now.", self.written);
+        to.count("unchanged", "Pages that were written and hold the bytes that they held before.", self.unchanged);
+        to.count("visited", "How often a derived page was reached from a page that had changed.", self.visited);
+        to.count("ran", "Derived pages whose functions ran.", self.ran);
+        to.count("cut_off", "Those of them that hold the bytes that they held before.", self.cut_off);
+        to.count("heights", "Heights at which functions ran.", self.heights);
+        to.bytes("bytes_compared", "What was compared.", self.bytes_compared);
+        to.bytes("bytes_logged", "Commits in the log, without what the journal adds.", self.bytes_logged);
+        let meaning = "How long the stages of commits took, by a clock of nanoseconds; 0 without a clock.";
+        to.group("stages", meaning, |to| self.stages.entries(to));
+        let meaning = "How long commits took, by a clock of nanoseconds; 0 without a clock.";
+        to.group("latency", meaning, |to| self.latency.entries(to));
+    }
+}
+
 impl Stages {
-    /// The stages in their order, by name.
-    pub fn named(&self) -> [(&'static str, u64); 6] {
-        let Self { apply, diff, schedule, run, log, notify } = *self;
-        [("apply", apply), ("diff", diff), ("schedule", schedule), ("run", run), ("log", log), ("notify", notify)]
+    fn entries(&self, to: &mut Entries) {
+        to.nanoseconds("apply", "Applying the steps.", self.apply);
+        to.nanoseconds("diff", "Finding out what differs.", self.diff);
+        to.nanoseconds("schedule", "Finding out which functions have to run, and when.", self.schedule);
+        to.nanoseconds("run", "Running functions, and comparing what they wrote.", self.run);
+        to.nanoseconds("log", "Writing the log.", self.log);
+        to.nanoseconds("notify", "Telling subscribers.", self.notify);
+    }
+}
+
+impl Latency {
+    fn entries(&self, to: &mut Entries) {
+        to.count("commits", "Commits that were measured.", self.commits);
+        to.nanoseconds("min", "The shortest.", self.min);
+        to.nanoseconds("mean", "The mean of all.", self.mean);
+        to.nanoseconds("p50", "Half of them took no longer.", self.p50);
+        to.nanoseconds("p99", "Of a hundred, 99 took no longer.", self.p99);
+        to.nanoseconds("max", "The longest.", self.max);
     }
 }
 
 impl Statistics {
-    /// What was counted, by name; without the stages.
-    pub fn counts(&self) -> [(&'static str, u64); 9] {
-        [
-            ("commits", self.commits),
-            ("written", self.written),
-            ("unchanged", self.unchanged),
-            ("visited", self.visited),
-            ("ran", self.ran),
-            ("cut_off", self.cut_off),
-            ("heights", self.heights),
-            ("bytes_compared", self.bytes_compared),
-            ("bytes_logged", self.bytes_logged),
-        ]
-    }
-
-    /// Each number, with the group it belongs to and its name, as [`Statistics::counts`], [`Stages::named`] and [`Latency::named`] give them.
+    /// Each number, with the group it belongs to and its name, as the file of a state has them.
     pub(crate) fn places(&mut self) -> [(&'static str, &'static str, &mut u64); 21] {
         let Self {
             commits,
@@ -240,6 +257,16 @@ impl Statistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_count_has_a_name_and_a_meaning() {
+        let report = ::statistics::Statistics::report(&Statistics::default());
+        assert_eq!(report.defects(), Vec::<String>::new());
+        assert_eq!(
+            report.about().values().filter(|about| about.0.is_some()).count(),
+            Statistics::default().places().len()
+        );
+    }
 
     #[test]
     fn classes_follow_each_other_and_are_an_eighth_wide() {

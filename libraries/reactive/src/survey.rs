@@ -58,6 +58,32 @@ pub struct Survey {
     pub last_commits: VecDeque<SurveyedCommit>,
 }
 
+impl ::statistics::Statistics for Survey {
+    fn what(&self) -> &'static str {
+        "state of pages"
+    }
+
+    fn entries(&self, to: &mut ::statistics::Entries) {
+        to.count("base", "The commit that the log begins after: 0, but for a fork.", self.base);
+        to.count("epoch", "The last commit.", self.epoch);
+        to.count("commits", "Commits in the log.", self.epoch - self.base);
+        to.count("pages", "Pages that there are after the last commit.", self.pages);
+        to.bytes("page_bytes", "What these pages hold.", self.page_bytes);
+        let derived = self.derived.iter().map(|(function, count)| (function.to_string(), *count));
+        to.counts("derived", "How many of these pages each function derives.", derived);
+        to.count("created", "Pages that commits of the log have made.", self.created);
+        to.count("deleted", "Pages that they have deleted.", self.deleted);
+        to.count("written", "How often a page was written and held other bytes then.", self.written);
+        to.bytes("bytes_written", "What was written so.", self.bytes_written);
+        to.count("hashed", "Commits that say what the hash of the state was.", self.hashed);
+        to.bytes("log_bytes", "The files of the log.", self.log_bytes);
+        to.count("checkpoint_count", "Checkpoints beside the log.", self.checkpoints.len() as u64);
+        to.bytes("checkpoint_bytes", "The files of the checkpoints.", self.checkpoint_bytes);
+        let measured = self.statistics.as_ref().map(|statistics| statistics as &dyn ::statistics::Statistics);
+        to.part("statistics", "What commits cost of the last program that measured them, if one did.", measured);
+    }
+}
+
 /// What the log of a state says of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

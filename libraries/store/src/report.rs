@@ -10,6 +10,7 @@ use crate::snapshot::Snapshot;
 use crate::tally::Lookups;
 
 /// A store, in figures.
+use statistics::{Entries, Statistics};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -76,8 +77,9 @@ impl Snapshot {
         Ok(Stats { batches: self.sequence(), lookups: self.inner.tally.all(), memory, keyspaces })
     }
 
-    /// Reads every page of every run and compares it with its checksum, and looks whether each key is where it is searched. What is
-    /// damaged, with files and places; batches that are in no run were checked when the store was opened.
+    /// Reads every page of every run and compares it with its checksum, and looks whether each key is where it is searched. The batches that are
+    /// in no run were compared with their checksums when the log was read; what they wrote is held in memory, and is compared with the
+    /// keyspaces. What is damaged, with files and places.
     pub fn verify(&self) -> Vec<Damage> {
         self.inner.view.levels.iter().flat_map(|level| level.runs()).flat_map(|run| run.verify()).collect()
     }

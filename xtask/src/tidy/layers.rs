@@ -8,8 +8,19 @@ use super::manifest;
 use super::tree::Tree;
 
 /// Every library, lowest layer first.
-const LIBRARIES: &[&str] =
-    &["region", "journal", "schedule", "space", "store", "reactive", "cassette", "metta", "metroon", "server"];
+const LIBRARIES: &[&str] = &[
+    "statistics",
+    "region",
+    "journal",
+    "schedule",
+    "space",
+    "store",
+    "reactive",
+    "cassette",
+    "metta",
+    "metroon",
+    "server",
+];
 
 /// What keeps the features of all builds the same: it has no code, and every crate may depend on it.
 pub(super) const WITHOUT_CODE: &str = "one-build";
@@ -19,19 +30,23 @@ const TESTS: &[&str] = &["generate", "origin"];
 
 /// Package folder, and the libraries it may import.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
-    ("crates/region", &[]),
-    ("crates/journal", &[]),
+    ("crates/statistics", &[]),
+    ("crates/region", &["statistics"]),
+    ("crates/journal", &["statistics"]),
     ("crates/schedule", &[]),
     ("crates/generate", &[]),
     ("crates/origin", &[]),
     ("crates/one-build", &[]),
     ("crates/region/models", &[]),
-    ("crates/space", &["region"]),
-    ("libraries/store", &["journal"]),
-    ("libraries/reactive", &["journal", "schedule"]),
+    ("crates/space", &["statistics", "region"]),
+    ("libraries/store", &["statistics", "journal"]),
+    ("libraries/reactive", &["statistics", "journal", "schedule"]),
     ("crates/cassette", &["journal"]),
-    ("crates/metta", &["space", "region"]),
-    ("crates/metroon", &["region", "journal", "schedule", "space", "store", "reactive", "cassette", "metta"]),
+    ("crates/metta", &["statistics", "space", "region"]),
+    (
+        "crates/metroon",
+        &["statistics", "region", "journal", "schedule", "space", "store", "reactive", "cassette", "metta"],
+    ),
     ("crates/server", &["region", "journal", "space", "cassette", "metta", "metroon"]),
     ("crates/cli", LIBRARIES),
     ("xtask", LIBRARIES),

@@ -7,9 +7,11 @@ use super::notices::PageSubscription;
 use super::options::{Named, durability};
 use super::transaction::PageTransaction;
 use crate::home::OfProcess;
+use crate::statistics::{dictionary, entries};
+use ::statistics::Statistics;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use reactive::{Filter, FunctionName, Functions, OpenError, Reason, State, Statistics};
+use reactive::{Filter, FunctionName, Functions, OpenError, Reason, State};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -119,7 +121,7 @@ impl PageState {
         drop(steps);
         let commit = commit.map_err(|error| failures::commit(py, &error, self.raised(py)))?;
         let created = commit.created.into_iter().map(PageId).collect();
-        Ok((commit.epoch, created, dictionary(py, &commit.statistics)?))
+        Ok((commit.epoch, created, entries(py, &commit.statistics.report())?))
     }
 
     #[getter]
@@ -224,7 +226,12 @@ impl PageState {
 
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let statistics = self.with(py, |state| state.statistics())?;
-        dictionary(py, &statistics)
+        entries(py, &statistics.report())
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let statistics = self.with(py, |state| state.statistics())?;
+        dictionary(py, &statistics.report())
     }
 
     /// Follows what commits change: of these pages, or of all; after a commit, if one is named.
@@ -262,21 +269,4 @@ impl PageState {
         let held = self.held(py)?;
         Ok(py.detach(|| held.state.lock().unwrap_or_else(PoisonError::into_inner).is_none()))
     }
-}
-
-fn dictionary<'py>(py: Python<'py>, statistics: &Statistics) -> PyResult<Bound<'py, PyDict>> {
-    let (all, stages) = (PyDict::new(py), PyDict::new(py));
-    for (name, time) in statistics.stages.named() {
-        stages.set_item(name, time)?;
-    }
-    for (name, count) in statistics.counts() {
-        all.set_item(name, count)?;
-    }
-    let latency = PyDict::new(py);
-    for (name, time) in statistics.latency.named() {
-        latency.set_item(name, time)?;
-    }
-    all.set_item("stages", stages)?;
-    all.set_item("latency", latency)?;
-    Ok(all)
 }

@@ -110,12 +110,12 @@ fn of_tape(verb: &CassetteVerb, options: ReadOptions) -> Option<Ended> {
         return None;
     }
     Some(match verb {
+        CassetteVerb::Stats(_) => crate::journal::stats(path, is_json),
         _ if is_json => {
             let message = format!("{} is the tape of a run, whose frames are not printed as JSON", path.display());
             Err(fail(&message, "leave --json out", End::Usage))
         }
         CassetteVerb::Show(arguments) => crate::journal::show_frames(path, arguments.number),
-        CassetteVerb::Stats(_) => crate::journal::stats(path),
         _ => crate::journal::verify_all(path),
     })
 }

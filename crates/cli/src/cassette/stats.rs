@@ -2,18 +2,15 @@
 
 use super::show::outcome;
 use super::{damaged, open, timestamp, with_recording};
+use crate::counts;
 use crate::journal::escaped;
 use crate::output::{Ended, Out, counted};
 use cassette::{BodyReader, Cassette, Exchange, Form, Outline, ReadError, ReadOptions, is_gzip};
 use clap::Args;
-use serde_json::{Value, json};
+use statistics::{Entries, Statistics};
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Display;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
-
-/// How many servers are listed for people.
-const HOSTS_LISTED_MAX: usize = 10;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
@@ -61,14 +58,9 @@ pub(super) fn stats(arguments: &StatsArguments, options: ReadOptions) -> Ended {
         (form, ..) if is_gzip(&arguments.cassette).unwrap_or(false) => format!("in the form {form}, in gzip"),
         (form, ..) => format!("in the form {form}"),
     };
+    let counted = CountedCassette { counts, state, file_bytes };
     let mut out = Out::new();
-    if arguments.json {
-        out.line(&counts.json(&state, file_bytes).to_string())?;
-    } else {
-        for (name, value) in counts.lines(&state, file_bytes) {
-            out.line(&format!("{name:<14}  {value}"))?;
-        }
-    }
+    counts::print(&mut out, &counted, arguments.json)?;
     out.end()
 }
 
@@ -150,82 +142,70 @@ impl CassetteCounts {
     fn ratio(&self, file_bytes: u64) -> f64 {
         self.encoded_bytes as f64 / file_bytes.max(1) as f64
     }
+}
 
-    fn lines(&self, state: &str, file_bytes: u64) -> Vec<(&'static str, String)> {
-        let (repeated, repeated_bytes) = self.repeated();
-        let mut lines = vec![
-            ("state", state.to_owned()),
-            ("exchanges", self.exchanges.to_string()),
-            ("outcomes", listed(&self.outcomes)),
-            ("statuses", listed(&self.statuses)),
-            ("file bytes", file_bytes.to_string()),
-            ("ratio", format!("{:.1} (exchanges of {} bytes)", self.ratio(file_bytes), self.encoded_bytes)),
-            ("bodies", format!("{} of {} bytes", self.bodies, self.body_bytes)),
-            ("repeated", format!("{repeated} of {repeated_bytes} bytes")),
-        ];
-        if self.websockets > 0 {
-            lines.push(("websockets", format!("{} with {}", self.websockets, counted(self.frames, "frame"))));
-        }
-        if let (Some(first), Some(last)) = (self.first_ns, self.last_ns) {
-            lines.push(("first request", timestamp(first, 3)));
-            lines.push(("last request", timestamp(last, 3)));
-        }
-        if let [least, .., most] | [least @ most] = &self.times_us[..] {
-            let median = self.times_us[self.times_us.len() / 2];
-            lines.push(("answered after", format!("{least} to {most} us, half of them within {median} us")));
-        }
-        lines.push(("servers", self.hosts_listed()));
-        if !self.left_out.is_empty() {
-            let reasons: BTreeMap<_, _> =
-                self.left_out.iter().map(|(reason, count)| (escaped(reason.as_bytes()), count)).collect();
-            lines.push(("left out", listed(&reasons)));
-        }
-        lines
+/// A cassette and its file.
+struct CountedCassette {
+    counts: CassetteCounts,
+    state: String,
+    file_bytes: u64,
+}
+
+impl Statistics for CountedCassette {
+    fn what(&self) -> &'static str {
+        "cassette"
     }
 
-    fn hosts_listed(&self) -> String {
-        let mut hosts: Vec<_> = self.hosts.iter().collect();
-        hosts.sort_by_key(|(host, count)| (std::cmp::Reverse(**count), *host));
-        let shown: Vec<_> =
-            hosts.iter().take(HOSTS_LISTED_MAX).map(|(host, count)| format!("{host} ({count})")).collect();
-        match hosts.len().saturating_sub(HOSTS_LISTED_MAX) {
-            0 => shown.join(", "),
-            more => format!("{} and {more} more", shown.join(", ")),
-        }
-    }
-
-    fn json(&self, state: &str, file_bytes: u64) -> Value {
-        let (repeated, repeated_bytes) = self.repeated();
-        json!({
-            "state": state,
-            "exchanges": self.exchanges,
-            "outcomes": self.outcomes,
-            "statuses": self.statuses,
-            "file_bytes": file_bytes,
-            "exchange_bytes": self.encoded_bytes,
-            "ratio": self.ratio(file_bytes),
-            "bodies": self.bodies,
-            "body_bytes": self.body_bytes,
-            "repeated_bodies": repeated,
-            "repeated_body_bytes": repeated_bytes,
-            "websockets": self.websockets,
-            "frames": self.frames,
-            "first": self.first_ns.map(|first| timestamp(first, 9)),
-            "last": self.last_ns.map(|last| timestamp(last, 9)),
-            "answered_after_us": {
-                "least": self.times_us.first(),
-                "median": self.times_us.get(self.times_us.len() / 2),
-                "most": self.times_us.last(),
-            },
-            "servers": self.hosts,
-            "left_out": self.left_out,
-        })
+    fn entries(&self, to: &mut Entries) {
+        let Self { counts, file_bytes, .. } = self;
+        let named = |counted: &BTreeMap<&'static str, u64>| -> Vec<_> {
+            counted.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+        };
+        to.text("state", "Whether it is sealed, or in which form it is.", self.state.clone());
+        to.count("exchanges", "Exchanges.", counts.exchanges);
+        to.counts("outcomes", "Exchanges by how they ended.", named(&counts.outcomes));
+        let statuses = counts.statuses.iter().map(|(status, count)| (status.to_string(), *count));
+        to.counts("statuses", "Answers by their status.", statuses);
+        to.bytes("file_bytes", "The file, and the recording beside it if there is one.", *file_bytes);
+        to.bytes("exchange_bytes", "The exchanges without compression, with their bodies.", counts.encoded_bytes);
+        to.ratio("ratio", "How many times longer these are than the file.", counts.ratio(*file_bytes));
+        let (repeated, repeated_bytes) = counts.repeated();
+        to.count("bodies", "Bodies that are not empty.", counts.bodies);
+        to.bytes("body_bytes", "These bodies.", counts.body_bytes);
+        to.count("repeated_bodies", "Those of them that are there already.", repeated);
+        to.bytes("repeated_body_bytes", "The bodies that are there already.", repeated_bytes);
+        to.count("websockets", "Exchanges that are WebSockets.", counts.websockets);
+        to.count("frames", "Messages of these.", counts.frames);
+        to.text(
+            "first",
+            "When the first request was made, if a time is known.",
+            counts.first_ns.map(|first| timestamp(first, 9)),
+        );
+        to.text(
+            "last",
+            "When the last request was made, if a time is known.",
+            counts.last_ns.map(|last| timestamp(last, 9)),
+        );
+        to.group("answered_after", "How long answers took, if a time is known.", |to| {
+            let time = |us: Option<&u64>| us.map(|us| us * 1_000);
+            to.nanoseconds("least", "The shortest.", time(counts.times_us.first()));
+            to.nanoseconds(
+                "median",
+                "Half of them took no longer.",
+                time(counts.times_us.get(counts.times_us.len() / 2)),
+            );
+            to.nanoseconds("most", "The longest.", time(counts.times_us.last()));
+        });
+        to.counts("servers", "Requests by their server, the most frequent first.", counts.servers());
+        let left_out = counts.left_out.iter().map(|(reason, count)| (escaped(reason.as_bytes()), *count));
+        to.counts("left_out", "Exchanges that were not recorded, by the reason.", left_out);
     }
 }
 
-fn listed(counts: &BTreeMap<impl Display, impl Display>) -> String {
-    match counts.is_empty() {
-        true => "none".to_owned(),
-        false => counts.iter().map(|(what, count)| format!("{what} ({count})")).collect::<Vec<_>>().join(", "),
+impl CassetteCounts {
+    fn servers(&self) -> Vec<(String, u64)> {
+        let mut servers: Vec<_> = self.hosts.iter().map(|(host, count)| (host.clone(), *count)).collect();
+        servers.sort_by(|(name, count), (other, more)| (more, name).cmp(&(count, other)));
+        servers
     }
 }

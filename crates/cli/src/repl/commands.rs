@@ -10,6 +10,7 @@ use metroon::observe::{Explained, Step};
 use metroon::run::ModuleId;
 use metroon::syntax::parse;
 use space::{Rewrite, Solution, Variable, brief, rewrite};
+use statistics::Statistics;
 
 /// How many characters of an atom are listed on a line.
 const LINE_CHARACTERS_MAX: usize = 1 << 16;
@@ -211,19 +212,8 @@ fn ask_how_to_go_on() -> Step {
 }
 
 fn stats(session: &mut Session, _: &str) -> Next {
-    let counts = session.engine.session().statistics();
-    let atoms = session.engine.atom_count() as u64;
-    let lines = [
-        ("evaluations", counts.evaluations),
-        ("steps", counts.steps),
-        ("calls", counts.calls),
-        ("interpreted", counts.interpreted),
-        ("heap bytes", counts.heap_bytes_peak as u64),
-        ("collections", counts.collections),
-        ("answers", counts.answers),
-        ("atoms", atoms),
-    ];
-    session.print(lines.map(|(name, count)| format!("{name:<12} {count}")))
+    let text = session.engine.statistics().report().to_string();
+    session.print(text.lines().map(str::to_owned).collect::<Vec<_>>())
 }
 
 fn explain(session: &mut Session, name: &str) -> Next {

@@ -37,7 +37,7 @@ pub(super) enum Verb {
     Load(LoadArguments),
     /// Print counts, and the index of each run
     #[command(after_help = ABOUT)]
-    Stats(PathArguments),
+    Stats(StatsArguments),
     /// Read everything and say whether it is sound
     #[command(after_help = ABOUT)]
     Verify(PathArguments),
@@ -57,6 +57,17 @@ pub(super) struct PathArguments {
     /// The store
     #[arg(value_name = "PATH")]
     pub(super) path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct StatsArguments {
+    /// The store
+    #[arg(value_name = "PATH")]
+    pub(super) path: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,16 +1,13 @@
 //! Looking at a store, and checking it.
 
-use super::arguments::{GetArguments, KeyArguments, KeyspaceArguments, ScanArguments};
+use super::arguments::{GetArguments, KeyArguments, KeyspaceArguments, ScanArguments, StatsArguments};
 use crate::end::End;
 use crate::journal::escaped;
 use crate::output::{Ended, Out, counted, fail};
-use crate::render;
+use crate::{counts, render};
 use std::ops::Bound;
 use std::path::Path;
-use store::{
-    Compression, Damage, Keyspace, KeyspaceStats, Kind, Lookups, OpenError, ReadError, RunStats, Snapshot, Step, Steps,
-    Store,
-};
+use store::{Damage, Keyspace, KeyspaceStats, OpenError, ReadError, RunStats, Snapshot, Step, Steps, Store};
 
 /// How many places of damage are listed.
 const DAMAGE_LISTED_MAX: usize = 20;
@@ -126,80 +123,12 @@ pub(super) fn scan(arguments: &ScanArguments) -> Ended {
     out.end()
 }
 
-pub(super) fn stats(path: &Path) -> Ended {
+pub(super) fn stats(arguments: &StatsArguments) -> Ended {
+    let path = &arguments.path;
     let stats = open(path)?.stats().map_err(|damage| not_read(path, &damage.into()))?;
     let mut out = Out::new();
-    out.line(&format!("batches        {}", stats.batches))?;
-    out.line(&format!("keyspaces      {}", stats.keyspaces.len()))?;
-    out.line(&format!(
-        "in memory      {}, and {} of indexes",
-        bytes(stats.memory.memtables),
-        bytes(stats.memory.indexes)
-    ))?;
-    match &stats.lookups {
-        Some(lookups) => lookup_stats(&mut out, lookups)?,
-        None => out.line("lookups        not known: the file COUNTERS is damaged, and counting begins again")?,
-    }
-    for keyspace in &stats.keyspaces {
-        keyspace_stats(&mut out, keyspace)?;
-    }
+    counts::print(&mut out, &stats, arguments.json)?;
     out.end()
-}
-
-/// How lookups ended, since the store was made.
-fn lookup_stats(out: &mut Out, lookups: &Lookups) -> Result<(), End> {
-    let each = |count: u64| if lookups.all() == 0 { 0.0 } else { count as f64 / lookups.all() as f64 };
-    let lines = [
-        ("lookups", lookups.all().to_string()),
-        ("hits", format!("{}, {} of them in memory", lookups.hits, lookups.hits_in_memory)),
-        ("misses", lookups.misses.to_string()),
-        ("filters asked", format!("{}, {} said no", lookups.filters, lookups.denied)),
-        ("comparisons", format!("{} of indexes, {:.2} a lookup", lookups.comparisons, each(lookups.comparisons))),
-        ("pages read", format!("{}, {:.2} a lookup", lookups.pages, each(lookups.pages))),
-    ];
-    lines.iter().try_for_each(|(name, value)| out.line(&format!("{name:<13}  {value}")))
-}
-
-fn bytes(count: u64) -> String {
-    counted(count, "byte")
-}
-
-fn keyspace_stats(out: &mut Out, keyspace: &KeyspaceStats) -> Result<(), End> {
-    let sum = |count: fn(&RunStats) -> u64| keyspace.runs().map(count).sum::<u64>();
-    out.line("")?;
-    let compressed = if keyspace.compression == Compression::Lz4 { ", compressed by LZ4" } else { "" };
-    out.line(&format!("keyspace {}: {}{compressed}", keyspace.name, keyspace.shape))?;
-    let lines = [
-        ("in memory", keyspace.memory_keys),
-        ("first level", keyspace.first.len() as u64),
-        ("base parts", keyspace.base.len() as u64),
-        ("records", sum(|run| run.records)),
-        ("deletions", sum(|run| run.deletions)),
-        ("bytes", sum(|run| run.bytes)),
-    ];
-    for (name, value) in lines {
-        out.line(&format!("  {name:<11}  {value}"))?;
-    }
-    for run in keyspace.runs() {
-        out.line(&format!("  {}", run_line(run)))?;
-    }
-    Ok(())
-}
-
-fn run_line(run: &RunStats) -> String {
-    let model = match run.model {
-        Kind::Line => format!("a line, off by {} at most", run.model_error),
-        Kind::Pieces => format!("lines in pieces, off by {} at most", run.model_error),
-        _ => "binary search".to_owned(),
-    };
-    let index = run.index_bytes as f64 / run.records as f64;
-    let filter = run.filter_bytes as f64 / run.records as f64;
-    format!(
-        "{}  {} in {}, index: {model}, {index:.2} bytes a key, filter: {filter:.2}",
-        run.file,
-        counted(run.records, "record"),
-        counted(run.blocks, "block"),
-    )
 }
 
 pub(super) fn verify(path: &Path) -> Ended {

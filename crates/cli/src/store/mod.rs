@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &StoreArguments) -> End {
     let done = match &arguments.verb {
         Verb::Get(arguments) => look::get(arguments),
         Verb::Scan(arguments) => look::scan(arguments),
-        Verb::Stats(arguments) => look::stats(&arguments.path),
+        Verb::Stats(arguments) => look::stats(arguments),
         Verb::Verify(arguments) => look::verify(&arguments.path),
         Verb::Put(arguments) => write::put(arguments),
         Verb::Delete(arguments) => write::delete(arguments),

@@ -128,3 +128,11 @@ impl Drop for Folder {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+/// The value of the first entry of a name in counts that are printed as text, without what it means.
+pub(crate) fn counted<'a>(text: &'a str, name: &str) -> &'a str {
+    let values = text.lines().filter_map(|line| line.trim_start().split_once("  "));
+    let mut found = values.filter(|(found, _)| *found == name).map(|(_, rest)| rest.trim_start());
+    let rest = found.next().unwrap_or_else(|| panic!("there is no {name} in\n{text}"));
+    rest.split_once("  ").map_or(rest, |(value, _)| value)
+}

@@ -1,6 +1,6 @@
 //! `kb compact --keep-commits`: old commits are given up, and every verb says so.
 
-use crate::harness::Folder;
+use crate::harness::{Folder, counted};
 
 /// Four commits, the first three of which fill a segment each.
 fn long_history(test: &str) -> Folder {
@@ -26,7 +26,8 @@ fn what_was_given_up_is_said_to_be() {
         [Some("3"), Some("4")],
         "{log}"
     );
-    assert!(folder.good(&["kb", "stats", "kb"]).contains("commits       4, kept from 3 on\n"));
+    let stats = folder.good(&["kb", "stats", "kb"]);
+    assert_eq!((counted(&stats, "commits"), counted(&stats, "first")), ("4", "3"));
     for arguments in [
         &["kb", "log", "kb", "--from", "2"][..],
         &["kb", "at", "kb", "1"],
@@ -70,7 +71,7 @@ fn a_base_that_gave_up_commits_is_verified_copied_and_salvaged() {
     assert!(verified.contains("the checkpoint after commit 4 is what the journal comes to"), "{verified}");
     let shown = folder.good(&["journal", "show", "kb"]);
     assert!(!shown.trim_start().starts_with("0 "), "{shown}");
-    assert!(folder.good(&["journal", "stats", "kb"]).starts_with("first frame "));
+    assert_ne!(counted(&folder.good(&["journal", "stats", "kb"]), "first"), "0");
     folder.good(&["journal", "verify", "kb"]);
     let early = folder.run(&["journal", "show", "kb", "--from", "0"]);
     assert!(early.code == Some(2) && early.err.contains("was given up when the journal was trimmed"), "{}", early.err);

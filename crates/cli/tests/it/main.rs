@@ -42,6 +42,7 @@ mod repl;
 mod replay;
 mod shared_parts;
 mod sources;
+mod statistics;
 mod store_verbs;
 mod terminal;
 mod tutorial;

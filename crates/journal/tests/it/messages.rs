@@ -2,7 +2,8 @@
 
 use crate::history::{open_clean, payload, segment, shared, short_segments, written};
 use journal::simulated::{Fault, SimulatedDisk};
-use journal::{Durability, Journal, Options, Reader, salvage, verify};
+use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader, salvage, verify};
+use std::sync::Arc;
 
 fn opening(disk: &SimulatedDisk) -> String {
     match Journal::open(shared(disk), Options::default()) {
@@ -76,4 +77,14 @@ fn readers_say_what_there_is() {
         error.to_string(),
         "there is already a journal where the salvaged one should go: name a place that is empty"
     );
+}
+
+#[test]
+fn every_count_of_a_journal_has_a_name_and_a_meaning() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let (journal, _) = Journal::open(Arc::clone(&disk), Options::default()).expect("it is made");
+    journal.append(b"a frame", Durability::Fsync).expect("it is written");
+    let report = statistics::Statistics::report(&verify(disk).expect("it is read"));
+    assert_eq!(report.defects(), Vec::<String>::new());
+    assert!(report.to_string().lines().any(|line| line.starts_with("frames  ")), "{report}");
 }

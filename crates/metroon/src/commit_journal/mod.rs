@@ -296,6 +296,11 @@ impl CommitJournal {
         self.journal.as_ref().map(Journal::position)
     }
 
+    /// How many frames the journal has; none if the base is only read.
+    pub(crate) fn frames(&self) -> Option<u64> {
+        self.journal.as_ref().map(|journal| journal.progress().appended)
+    }
+
     /// How many bytes the journal has after its newest checkpoint.
     pub(crate) fn tail_bytes(&self) -> u64 {
         self.tail_bytes.get()

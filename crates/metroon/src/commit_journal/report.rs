@@ -30,6 +30,32 @@ pub struct KnowledgeBaseReport {
     pub checkpoint: Option<CheckpointReport>,
 }
 
+impl statistics::Statistics for KnowledgeBaseReport {
+    fn what(&self) -> &'static str {
+        "knowledge base"
+    }
+
+    fn entries(&self, to: &mut statistics::Entries) {
+        to.count("commits", "Commits that there are, those that were given up included.", self.commits);
+        to.count("first", "The first commit that is kept: 1 unless some were given up.", self.first);
+        to.count("atoms", "Atoms in the program's space, copies counted.", self.atoms);
+        to.count("spaces", "Spaces beside it, those of modules included.", self.spaces as u64);
+        to.count("states", "States.", self.states as u64);
+        to.count("sources", "Sources that have run.", self.sources as u64);
+        to.count("live_queries", "Live queries that have names.", self.live_queries as u64);
+        to.count("others", "Other things that are kept: states and spaces made, words bound, imports.", self.others);
+        let meaning = "The checkpoint that it was read from, if there is one.";
+        match &self.checkpoint {
+            Some(checkpoint) => to.group("checkpoint", meaning, |to| {
+                to.count("commit", "The commit after which it was made.", checkpoint.epoch);
+                to.bytes("bytes", "Its file.", checkpoint.bytes);
+            }),
+            None => to.no_group("checkpoint", meaning),
+        }
+        to.text("state", "The hash of all that it holds after the last commit.", format!("{:032x}", self.hash));
+    }
+}
+
 impl KnowledgeBaseReport {
     pub(crate) fn new(loaded: &Loaded, session: &Session, first: u64) -> Self {
         Self {

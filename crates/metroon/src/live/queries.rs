@@ -55,6 +55,20 @@ pub struct LiveQueriesStatistics {
     pub cut_off: u64,
 }
 
+impl statistics::Statistics for LiveQueriesStatistics {
+    fn what(&self) -> &'static str {
+        "live queries"
+    }
+
+    fn entries(&self, to: &mut statistics::Entries) {
+        to.count("queries", "Queries that are followed.", self.queries);
+        to.count("commits", "Commits that touched what their answers depend on.", self.commits);
+        to.count("reached", "How often one was reached from something that a commit had changed.", self.reached);
+        to.count("ran", "How often one was looked at: once for each commit that touched it.", self.ran);
+        to.count("cut_off", "How often nothing changed in its answers.", self.cut_off);
+    }
+}
+
 /// What the nodes of the schedule are.
 #[derive(Default)]
 struct Nodes {

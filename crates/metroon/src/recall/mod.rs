@@ -42,6 +42,7 @@ use metta::{
     RunRecordError, Session, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use read_only::ReadOnlySink;
+use statistics::Entries;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -62,6 +63,35 @@ pub(crate) struct Recall {
     notices: Vec<String>,
     /// What failed. What would follow could not be told from what is lost, so nothing does.
     failed: Option<String>,
+}
+
+/// What a knowledge base has kept of a run.
+pub(crate) struct KeptInBase {
+    epoch: u64,
+    commits: u64,
+    /// None if it is only read.
+    frames: Option<u64>,
+}
+
+/// The groups for the base and for the tape that a run is kept in: the tape by its frames and commits.
+pub(crate) fn entries_of_keeping(base: Option<KeptInBase>, tape: Option<(u64, u64)>, to: &mut Entries) {
+    let meaning = "What the knowledge base has kept of the run, if there is one.";
+    match base {
+        Some(base) => to.group("base", meaning, |to| {
+            to.count("epoch", "The last commit.", base.epoch);
+            to.count("commits", "Commits of the run, those that changed nothing included.", base.commits);
+            to.count("frames", "Frames that its journal has, if the run may write to it.", base.frames);
+        }),
+        None => to.no_group("base", meaning),
+    }
+    let meaning = "What the tape has that the run is recorded on, if there is one.";
+    match tape {
+        Some((frames, commits)) => to.group("tape", meaning, |to| {
+            to.count("commits", "Commits of the run, those that changed nothing included.", commits);
+            to.count("frames", "Frames so far.", frames);
+        }),
+        None => to.no_group("tape", meaning),
+    }
 }
 
 /// What a run has to do with a tape.
@@ -491,6 +521,20 @@ impl RunRecord for Recall {
 
     fn epoch(&self) -> Option<u64> {
         self.base.as_ref().map(|_| self.ledger.borrow().epoch)
+    }
+
+    fn entries(&self, to: &mut Entries) {
+        let base = self.base.as_ref().map(|base| KeptInBase {
+            epoch: self.ledger.borrow().epoch,
+            commits: self.ledger.borrow().commits,
+            frames: base.frames(),
+        });
+        let recorded = match &self.tape {
+            TapeMode::Records(tape) => tape.borrow().as_ref().map(Tape::frames_taken),
+            TapeMode::None | TapeMode::Replays(_) => None,
+        };
+        let recorded = recorded.map(|frames| (frames, self.ledger.borrow().commits));
+        entries_of_keeping(base, recorded, to);
     }
 
     fn history(&mut self) -> Option<&mut dyn History> {

@@ -497,6 +497,11 @@ impl Tape {
         Ok(self.frames)
     }
 
+    /// How many frames it was given, those included that wait to be written.
+    pub(crate) fn frames_taken(&self) -> u64 {
+        self.frames + self.waiting.len() as u64
+    }
+
     pub(crate) fn begin(&mut self, program: &RunRequest, base: Option<TapeBase>) -> Result<(), TapeError> {
         for text in &program.expressions {
             self.check(|| "a text of -e".to_owned(), text.as_bytes())?;

@@ -29,6 +29,7 @@ mod retention;
 mod sandbox;
 mod services;
 mod sinks;
+mod statistics;
 mod stores;
 mod system_world;
 mod tapes;

@@ -31,6 +31,19 @@ pub struct LiveStatistics {
     pub changes: u64,
 }
 
+impl statistics::Statistics for LiveStatistics {
+    fn what(&self) -> &'static str {
+        "live query"
+    }
+
+    fn entries(&self, to: &mut statistics::Entries) {
+        to.count("commits", "Commits that may have changed its answers.", self.commits);
+        to.count("recomputed", "Those of them for which it was asked again.", self.recomputed);
+        to.count("rows", "Rows that were looked at for the others.", self.rows);
+        to.count("changes", "Changes of its answers.", self.changes);
+    }
+}
+
 /// A query whose answers are kept up to date.
 pub struct LiveQuery {
     shape: DefinitionShape,

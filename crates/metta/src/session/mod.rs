@@ -38,6 +38,7 @@ pub use sources::{Run, RunEnd, Source};
 use space::Atom;
 use std::rc::Rc;
 use std::sync::Arc;
+use statistics::Entries;
 use traces::Traced;
 pub use traces::{Ask, Step};
 
@@ -103,6 +104,67 @@ pub struct Statistics {
 
 /// A run of a program: what sources have made, and what evaluates them.
 pub struct Session {
+impl Statistics {
+    /// Whether the machine evaluated anything.
+    fn has_machine(&self) -> bool {
+        self.calls + self.interpreted + self.cells + self.regions_joined > 0
+    }
+
+    fn of_machine(&self, to: &mut Entries) {
+        to.count("calls", "Calls of functions.", self.calls);
+        to.count("interpreted", "Expressions that it left to the interpreter.", self.interpreted);
+        to.count(
+            "compared",
+            "Parts that were compared to find out whether an expression came to itself.",
+            self.compared,
+        );
+        to.bytes("heap_bytes_peak", "The most that its heap held at one time.", self.heap_bytes_peak as u64);
+        to.bytes("heap_bytes_held", "The most that its heap got from the system.", self.heap_bytes_held as u64);
+        to.count("cells", "Cells of eight bytes that were taken, given back or not.", self.cells);
+        to.count("cells_copied", "Those of them that are copies, by collections and as results.", self.cells_copied);
+        to.count("cells_left", "Cells left unused at the ends of chunks.", self.cells_left);
+        to.count("chunks_max", "The most chunks of 512 bytes that its heap had.", self.chunks_max as u64);
+        to.count("regions_joined", "Regions of forms that were joined to those of their results.", self.regions_joined);
+        to.group("escapes", "How often results left the region of their form, by the way that they took.", |to| {
+            to.count("joined", "By joining it.", self.escapes_joined);
+            to.count("copied", "By a copy.", self.escapes_copied);
+            to.count("copied_by_map", "By a copy that kept addresses in a hash map.", self.escapes_copied_by_map);
+        });
+        to.count("collections", "Collections of garbage.", self.collections);
+        to.count(
+            "limit_failures",
+            "How often the heap refused memory, at its limit or the system's.",
+            self.limit_failures,
+        );
+        to.count("memoised", "Functions that are pure and call themselves at two places.", self.memoised);
+        to.count("memo_hits", "Calls of these whose results were remembered.", self.memo_hits);
+        to.count("memo_misses", "Calls of these that were evaluated.", self.memo_misses);
+        to.count("memo_entries_max", "The most calls that were remembered at one time.", self.memo_entries_max);
+    }
+}
+
+impl statistics::Statistics for Statistics {
+    fn what(&self) -> &'static str {
+        "evaluation"
+    }
+
+    fn entries(&self, to: &mut Entries) {
+        to.count("evaluations", "Forms that were evaluated.", self.evaluations);
+        to.count("steps", "Steps of all evaluations.", self.steps);
+        to.count("depth_max", "The deepest stack, in frames.", self.depth_max as u64);
+        to.count("atoms_added", "Atoms that were added as plain forms.", self.atoms_added);
+        to.count("tabled", "Evaluations of calls that fill tables.", self.tabled);
+        to.count("answers", "Answers that were put into tables.", self.answers);
+        to.count("row_rounds", "Rounds that answered calls over rows.", self.row_rounds);
+        to.count("rows_found", "Rows that they found.", self.rows_found);
+        let meaning = "What the machine did, if it evaluated anything.";
+        match self.has_machine() {
+            true => to.group("machine", meaning, |to| self.of_machine(to)),
+            false => to.no_group("machine", meaning),
+        }
+    }
+}
+
     pub(crate) program: Program,
     pub(crate) transactions: Transactions,
     pub(crate) world: Box<dyn World>,
@@ -240,5 +302,21 @@ impl Session {
     pub(crate) fn set_setting(&mut self, key: String, value: Atom) {
         self.program.set_setting(key, value);
         self.follow_settings();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Statistics;
+    use crate::live::LiveStatistics;
+    use statistics::Statistics as _;
+
+    #[test]
+    fn every_count_has_a_name_and_a_meaning() {
+        let of_machine = Statistics { calls: 1, ..Statistics::default() };
+        for report in [Statistics::default().report(), of_machine.report(), LiveStatistics::default().report()] {
+            assert_eq!(report.defects(), Vec::<String>::new(), "{}", report.what);
+        }
+        assert_eq!(of_machine.report().about().len(), 31);
     }
 }

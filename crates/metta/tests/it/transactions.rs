@@ -149,6 +149,7 @@ impl RunRecord for Kept {
     fn is_durable(&self) -> bool {
         true
     }
+    fn entries(&self, _: &mut statistics::Entries) {}
     fn epoch(&self) -> Option<u64> {
         None
     }

@@ -172,6 +172,18 @@ pub struct FrozenStatistics {
     pub put_off: usize,
 }
 
+impl statistics::Statistics for FrozenStatistics {
+    fn what(&self) -> &'static str {
+        "frozen regions"
+    }
+
+    fn entries(&self, to: &mut statistics::Entries) {
+        to.count("regions", "Frozen regions that are kept.", self.regions as u64);
+        to.count("tethers", "Tethers on them, which keep them.", self.tethers);
+        to.count("put_off", "Closed regions that wait for a reader to go on.", self.put_off as u64);
+    }
+}
+
 /// Counts what is frozen in this process. Linear in the frozen regions that there ever were at one time; costs nothing while nobody asks.
 pub fn frozen_statistics() -> FrozenStatistics {
     let put_off = PUT_OFF_COUNT.load(Ordering::Relaxed);

@@ -1,9 +1,11 @@
 //! A store on real files: mapped runs, the lock, readers in other processes' place.
 
 use crate::history::{put, read, words};
+use journal::MemoryDisk;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use store::{Durability, OpenError, Options, Store};
+use store::{Batch, Durability, KeyShape, OpenError, Options, Store};
 
 /// A folder of the file system that is gone when the test is over.
 pub(crate) struct Folder(PathBuf);
@@ -111,4 +113,18 @@ fn counts_that_cannot_be_read_cost_no_opening() {
     assert_eq!(Store::open_read_only(folder.path()).unwrap().stats().unwrap().lookups, None);
     let store = Store::open(folder.path(), small()).unwrap();
     assert_eq!(store.get(words(&store), "a").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+#[test]
+fn every_count_of_a_store_has_a_name_and_a_meaning() {
+    let store = Store::create_on(Arc::new(MemoryDisk::new()), Options::default()).expect("it is made");
+    let keyspace = store.keyspace("what", KeyShape::Bytes).expect("it is made");
+    let mut batch = Batch::new();
+    batch.put(keyspace, "a", "1");
+    store.commit(&batch, Durability::Fsync).expect("it is written");
+    store.compact().expect("it is merged");
+    let report = statistics::Statistics::report(&store.snapshot().stats().expect("the index is sound"));
+    assert_eq!(report.defects(), Vec::<String>::new());
+    let about = report.about();
+    assert!(about.contains_key("keyspaces.*.files.*.model_error") && about.contains_key("lookups.hits"), "{about:#?}");
 }

@@ -66,6 +66,20 @@ pub struct LiveDatalogStatistics {
     pub rounds: u64,
 }
 
+impl statistics::Statistics for LiveDatalogStatistics {
+    fn what(&self) -> &'static str {
+        "rules"
+    }
+
+    fn entries(&self, to: &mut statistics::Entries) {
+        to.count("rounds", "Rounds in which rules found rows.", self.rounds);
+        to.count("looked_at", "Rows that were looked at to find what changed.", self.looked_at);
+        to.count("came", "Derived rows that came.", self.came);
+        to.count("went", "Derived rows that went.", self.went);
+        to.count("put_back", "Derived rows that were taken away and put back.", self.put_back);
+    }
+}
+
 impl LiveDatalogStatistics {
     /// Adds those of other rules.
     pub fn add(&mut self, other: &Self) {
