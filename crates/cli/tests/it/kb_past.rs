@@ -229,6 +229,13 @@ fn the_log_of_an_atom_has_the_commits_that_changed_it() {
     assert_eq!((lines[1]["atom"].as_str(), lines[1]["copies"].as_i64()), (Some("(town Moss)"), Some(1)), "{json}");
     let nothing = with_and_without_index(&folder, &["kb", "log", "kb", "(town Bodo)"]);
     assert!(nothing.contains("no commit of kb added or took away an atom that matches (town Bodo)"), "{nothing}");
+    let later = with_and_without_index(&folder, &["kb", "log", "kb", "(town Hamar)", "--from", "6"]);
+    let expected = "error: none of these commits of kb added or took away an atom that matches (town Hamar)\n\
+                    help: leave out --from and --to to look at all of them\n";
+    assert_eq!(later, expected);
+    let misspelt = folder.run(&["kb", "log", "kb", "--jsn"]);
+    assert_eq!((misspelt.code, misspelt.out.as_str()), (Some(2), ""), "{}", misspelt.err);
+    assert!(misspelt.err.contains("--jsn") && misspelt.err.contains("--json"), "{}", misspelt.err);
     let torn = folder.run(&["kb", "log", "kb", "(town"]);
     assert_eq!(torn.code, Some(3), "{}", torn.err);
 }

@@ -162,7 +162,7 @@ impl History {
         let mut next = *epochs.start();
         loop {
             let KnownIndex::Open(index) = &self.index else { return Ok(Logged::UpTo(next)) };
-            let AtomCommit { view, changes } = match index.next_commit(atom, events, rest) {
+            let AtomCommit { view, changes } = match index.next_commit(atom, (events, rest), with_changes) {
                 Ok(None) => return Ok(Logged::Ended(events.given_up())),
                 Ok(Some((commit, after))) => {
                     rest = after;
@@ -175,7 +175,7 @@ impl History {
             };
             next = view.epoch + 1;
             let mut goes_on = take(LogEntry::Commit(&view));
-            for (space, change) in changes.into_iter().filter(|_| with_changes) {
+            for (space, change) in changes {
                 let change = super::Change { space: self.space_name(space), ..change };
                 goes_on = goes_on && take(LogEntry::Change(&change));
             }

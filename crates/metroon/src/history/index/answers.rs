@@ -289,8 +289,8 @@ impl Indexed {
     pub(crate) fn next_commit<'a>(
         &self,
         atom: &Atom,
-        events: &'a Events,
-        rest: &'a [Event],
+        (events, rest): (&'a Events, &'a [Event]),
+        with_changes: bool,
     ) -> Result<Option<(AtomCommit, &'a [Event])>, IndexError> {
         let Some(first) = rest.first() else { return Ok(None) };
         let (of_commit, rest) = rest.split_at(rest.partition_point(|event| event.epoch == first.epoch));
@@ -298,12 +298,13 @@ impl Indexed {
             Some(view) => view.clone(),
             None => self.commit(first.epoch)?,
         };
-        let text = shown(atom);
+        let asked = if with_changes { of_commit } else { &[] };
+        let text = if with_changes { shown(atom) } else { String::new() };
         let change = |event: &Event| {
             let (origin, line, copies, text) = (self.name(&event.name)?, event.line, event.copies, text.clone());
             Ok((event.space, Change { origin, line, copies, space: None, text }))
         };
-        let changes: Result<Vec<(u64, Change)>, IndexError> = of_commit.iter().map(change).collect();
+        let changes: Result<Vec<(u64, Change)>, IndexError> = asked.iter().map(change).collect();
         Ok(Some((AtomCommit { view, changes: changes? }, rest)))
     }
 }
