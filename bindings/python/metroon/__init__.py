@@ -1,7 +1,20 @@
 """Metroon: a MeTTa reasoning engine with perfect recall."""
 
 from . import pages
-from ._base import Change, Event, KnowledgeBase, LiveQuery, Progress, Reason, Rows, Subscription, Transaction, View
+from ._base import (
+    AtomChange,
+    Change,
+    Event,
+    KnowledgeBase,
+    LiveQuery,
+    LoggedCommit,
+    Progress,
+    Reason,
+    Rows,
+    Subscription,
+    Transaction,
+    View,
+)
 from ._cassettes import Cassette, OutsideConnection, cassette
 from ._engine import Atom, Expression, Grounded, Symbol, Variable, __version__, parse
 from ._errors import (
@@ -32,6 +45,7 @@ from ._tapes import Replayed, record, replay
 
 __all__ = [
     "Atom",
+    "AtomChange",
     "Batch",
     "Cassette",
     "CassetteError",
@@ -47,6 +61,7 @@ __all__ = [
     "KnowledgeBaseError",
     "LimitError",
     "LiveQuery",
+    "LoggedCommit",
     "MettaError",
     "NotReducible",
     "OutsideConnection",

@@ -107,6 +107,38 @@ class Reasons(List[Reason]):
         return _frames.tree_of_reasons(self)
 
 
+class AtomChange(NamedTuple):
+    """What a commit did to an atom: how many copies it added, or took away if the number is negative; in which space, unless that is the
+    program's own; and the form that says so."""
+
+    atom: str
+    copies: int
+    space: Optional[str]
+    origin: str
+    line: int
+
+
+class LoggedCommit(NamedTuple):
+    """A commit: its number, its date in UTC, the source and line of its first change, how many copies of atoms it added and removed in all, how
+    many other things it changed, and the hash of what there was after it. `changes` is what it did to the atom that was asked for; `None` if
+    that was not asked for."""
+
+    epoch: int
+    date: Optional[str]
+    origin: str
+    line: int
+    added: int
+    removed: int
+    others: int
+    hash: str
+    changes: Optional[List[AtomChange]]
+
+    def __repr__(self) -> str:
+        place = f"{self.origin}:{self.line}" if self.line else self.origin
+        changes = "" if self.changes is None else "".join(f", {change.copies:+} {change.atom}" for change in self.changes)
+        return f"commit {self.epoch}, {self.date or 'without a date'}, {place}{changes}"
+
+
 class Progress(NamedTuple):
     """How far a run has come: the seconds that have passed, the forms after `!` that are done, and their results."""
 
@@ -443,6 +475,47 @@ class KnowledgeBase:
         method `as_of` takes. Words and imports are those of now."""
         when = None if as_of is None else _moment(as_of)
         return Reasons(Reason(**reason) for reason in self._native.why(_pattern(pattern), when))
+
+    def log(
+        self, atom: Pattern, changes: bool = False, *, since: Optional[Moment] = None, until: Optional[Moment] = None
+    ) -> List[LoggedCommit]:
+        """The commits in which an atom was added or removed, in order, with their dates and sources, as `metroon kb log DIR ATOM` prints them; in
+        place of the atom there may be a pattern. With `changes`, each has also what it did to the atom. `since` and `until` are the first commit
+        and the last that are looked at, by number or date.
+
+        If copies of the atom are older than the first commit that is kept, and `since` is not given, a `KnowledgeBaseError` says so.
+
+        >>> import metroon
+        >>> kb = metroon.KnowledgeBase()
+        >>> kb.add("(frog Sam)")
+        >>> kb.add("(frog Tom)")
+        >>> kb.remove("(frog Sam)")
+        >>> [commit.epoch for commit in kb.log("(frog Sam)")]
+        [1, 3]
+        >>> [(change.copies, change.atom) for commit in kb.log("(frog $x)", changes=True) for change in commit.changes]
+        [(1, '(frog Sam)'), (1, '(frog Tom)'), (-1, '(frog Sam)')]
+        """
+        ends = [None if moment is None else _moment(moment) for moment in (since, until)]
+        found = []
+        for commit in self._native.log(_pattern(atom), changes, *ends):
+            told = commit.pop("changes")
+            listed = None if told is None else [AtomChange(**change) for change in told]
+            found.append(LoggedCommit(changes=listed, **commit))
+        return found
+
+    def stats(self) -> Dict[str, Any]:
+        """What the parts of the engine have counted since the base was opened: the evaluation, the space, the journal. Under `about` is the unit
+        and the meaning of each number, by the names that lead to it.
+
+        >>> import metroon
+        >>> kb = metroon.KnowledgeBase()
+        >>> kb.run("(frog Sam)")
+        []
+        >>> stats = kb.stats()
+        >>> stats["space"]["atoms"], stats["base"]["epoch"], stats["about"]["space.atoms"]["unit"]
+        (1, 1, 'count')
+        """
+        return self._native.stats()
 
     def fork(self, path: Union[str, "os.PathLike[str]", None] = None, *, at: Optional[int] = None) -> "KnowledgeBase":
         """Another base with the commits of this one, or those up to one of them, which goes on for itself."""

@@ -8,9 +8,12 @@ use crate::functions::{Expected, PythonFunction, at_hand, read_or_convert};
 use crate::home::OfProcess;
 use crate::limits::{Allowed, Named as Limited};
 use crate::live::{self, Aggregate, Named, Query, Subscription};
+use crate::log::{self, AskedLog};
 use crate::progress::Progress;
 use crate::rows::Rows;
+use crate::statistics::dictionary;
 use crate::table::Table;
+use ::statistics::Statistics;
 use metroon::history::{Moment, MomentError};
 use metroon::host::{HostEffects, HostSignature};
 use metroon::run::{ModuleId, RunEvent, Source};
@@ -311,6 +314,32 @@ impl KnowledgeBase {
             list.append(entry)?;
         }
         Ok(list)
+    }
+
+    /// The commits in which an atom that matches a pattern was added or taken away: a dictionary for each.
+    fn log<'py>(
+        &self,
+        py: Python<'py>,
+        pattern: &Bound<'_, PyAny>,
+        changes: bool,
+        since: Option<&Bound<'_, PyAny>>,
+        until: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let base = self.base.base(py)?;
+        let text = pattern.extract::<String>().ok();
+        let asked = AskedLog {
+            pattern: (read_pattern(py, &base.view(), pattern)?, text),
+            with_changes: changes,
+            since: since.map(moment_of).transpose()?,
+            until: until.map(moment_of).transpose()?,
+        };
+        log::told(py, py.detach(|| log::ask(base, asked)), changes)
+    }
+
+    /// What its layers have counted since it was opened.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = self.ask(py, |engine| engine.statistics().report())?;
+        dictionary(py, &report)
     }
 
     /// Another base with the same commits, or those up to one, which goes on for itself: in a new folder, or in memory.

@@ -124,6 +124,52 @@ def test_the_past_can_be_asked_and_says_where_an_atom_comes_from(kb):
         kb.as_of("yesterday")
 
 
+def test_the_log_of_an_atom_has_the_commits_that_changed_it(tmp_path):
+    for path in (None, tmp_path / "towns"):
+        with metroon.KnowledgeBase(path) as kb:
+            kb.run("(town Oslo) (town Hamar)\n!(remove-atom &self (town Hamar))", file="towns.metta")
+            kb.run("(town Moss)")
+            kb.run("!(add-atom &self (town Hamar))")
+            commits = kb.log("(town Hamar)", changes=True)
+            changes = [(change.atom, change.copies, change.line) for commit in commits for change in commit.changes]
+            assert changes == [("(town Hamar)", 1, 1), ("(town Hamar)", -1, 2), ("(town Hamar)", 1, 1)]
+            assert [commit.epoch for commit in commits] == sorted({commit.epoch for commit in commits})
+            assert commits[0].origin == "towns.metta" and repr(commits[-1]).endswith(", +1 (town Hamar)")
+            assert all(commit.date is not None and len(commit.hash) == 32 for commit in commits)
+            assert kb.log("(town Hamar)")[0].changes is None
+            assert kb.log(("town", "Moss")) == [] and len(kb.log((Symbol("town"), Symbol("Moss")))) == 1
+            last = kb.epoch
+            assert [commit.epoch for commit in kb.log("(town $x)", since=last)] == [last]
+            assert kb.log("(town $x)", until=0) == [] and kb.log("(town Bodo)") == []
+            with pytest.raises(metroon.KnowledgeBaseError, match=f"{last + 1}"):
+                kb.log("(town $x)", since=last + 1)
+            with pytest.raises(metroon.ParseError):
+                kb.log("(town")
+            with pytest.raises(ValueError, match="neither the number of a commit nor a date"):
+                kb.log("(town Oslo)", since="yesterday")
+
+
+def test_the_log_says_what_the_command_line_says(tmp_path):
+    with metroon.KnowledgeBase(tmp_path / "towns") as kb:
+        kb.add("(town Oslo)", "(town Hamar)")
+        kb.remove("(town Hamar)")
+        kb.run("!(bind! &here (new-space))")
+        kb.run("!(add-atom &self (town &here))")
+        assert [commit.epoch for commit in kb.log("(town &here)")] == [kb.epoch]
+        assert "+1 (town Oslo)" in repr(kb.log("(town Oslo)", changes=True)[0])
+
+
+def test_a_log_says_that_copies_are_older_than_what_is_kept():
+    with metroon.KnowledgeBase(history_bytes=0) as kb:
+        kb.add("(town Oslo)")
+        for number in range(3000):
+            kb.add(f"(fact {number} {'long ' * 200})")
+        with pytest.raises(metroon.KnowledgeBaseError, match="older than commit") as caught:
+            kb.log("(town Oslo)")
+        first = int(caught.value.help.split("=")[1].split()[0])
+        assert first > 1 and kb.log("(town Oslo)", since=first) == []
+
+
 def test_moments_are_numbers_texts_dates_or_times(kb):
     before = datetime.datetime.now(datetime.timezone.utc)
     kb.add("(city Athens)")

@@ -15,6 +15,7 @@
 use crate::answer::Answer;
 use crate::commit_journal::{CommitJournal, HISTORY_BYTES_DEFAULT, KnowledgeBaseError, Moment};
 use crate::engine::Engine;
+use crate::history::History;
 use crate::live::{
     CHANGES_WAITING_BYTES_DEFAULT, CHANGES_WAITING_DEFAULT, LiveFollowing, LiveNameError, LiveQueriesStatistics,
     LiveRequest, NamedLiveQuery, SubscribeError, Subscription,
@@ -33,7 +34,7 @@ use metta::{
 };
 use space::ChangeDetail;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// How many requests wait for the writer before the next caller waits for room, unless set otherwise.
@@ -105,6 +106,8 @@ struct Shared {
     disk: Arc<dyn Disk>,
     directory: String,
     segment_bytes: u64,
+    /// Where it lies, if it lies in a directory.
+    home: Option<PathBuf>,
 }
 
 /// Where the newest view is found.
@@ -225,7 +228,7 @@ impl KnowledgeBase {
         let waiting_bytes_max = options.changes_waiting_bytes_max;
         let journal = journal.map_err(RecallError::from)?.with_durability(durability);
         let (disk, directory) = (Arc::clone(&journal.disk), journal.directory().to_owned());
-        let segment_bytes = journal.segment_bytes();
+        let (segment_bytes, home) = (journal.segment_bytes(), journal.home().map(Path::to_owned));
         let origin = Arc::new(ViewOrigin { disk: Arc::clone(&disk), directory: directory.clone() });
         let first = Arc::new(OnceLock::new());
         let found = Arc::clone(&first);
@@ -247,7 +250,7 @@ impl KnowledgeBase {
         })?;
         let (newest, warnings) = found.get().expect("a writer that has started has published a view");
         let (newest, warnings) = (Arc::clone(newest), warnings.clone());
-        Ok(Self(Arc::new(Shared { writer, newest, counters, warnings, disk, directory, segment_bytes })))
+        Ok(Self(Arc::new(Shared { writer, newest, counters, warnings, disk, directory, segment_bytes, home })))
     }
 
     /// What it has done since it was opened, and what it holds. The writer is not waited for.
@@ -316,6 +319,18 @@ impl KnowledgeBase {
         let view = View::up_to(CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory), epoch)?;
         let last = view.epoch();
         if epoch > last { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(view) }
+    }
+
+    /// What its commits were, as far as they are made: which of them changed an atom, for example. It is read anew, and knows of no later commit;
+    /// the writer is not waited for.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub fn history(&self) -> Result<History, KnowledgeBaseError> {
+        match &self.0.home {
+            Some(home) => History::open(home),
+            None => History::on_disk(&self.0.disk, &self.0.directory),
+        }
     }
 
     /// The number of the commit that a moment means, for [`KnowledgeBase::view_at`] and [`KnowledgeBase::fork`].

@@ -5,7 +5,7 @@ use generate::Dice;
 use journal::{Directory, Disk, FRAMES_AT};
 use metroon::history::{CommitView, History, LogEntry, Moment, Origins};
 use metroon::storage::CommitJournal;
-use metroon::{Atom, Engine, MemoryWorld};
+use metroon::{Atom, Engine, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -416,4 +416,21 @@ fn a_store_of_somebody_else_is_not_taken_for_the_index() {
         let mine = store::Store::open_read_only(folder.0.join(name)).expect("it is as it was");
         assert_eq!(mine.keyspaces().len(), 1, "{name}");
     }
+}
+
+#[test]
+fn a_history_of_an_open_base_knows_its_commits() {
+    let base = KnowledgeBase::in_memory(KnowledgeBaseOptions::new(MemoryWorld::default())).expect("it is made");
+    base.run("(town Oslo)").expect("it runs");
+    base.run("!(remove-atom &self (town Oslo))").expect("it runs");
+    let mut history = base.history().expect("it is read");
+    let atom = history.read("(town Oslo)").expect("it is an atom");
+    let mut epochs = Vec::new();
+    let given_up = history.log_of(&atom, 1..=u64::MAX, false, &mut |entry| {
+        if let LogEntry::Commit(commit) = entry {
+            epochs.push(commit.epoch);
+        }
+        true
+    });
+    assert_eq!((given_up.expect("it is read"), epochs), (0, vec![1, 2]));
 }
