@@ -54,7 +54,7 @@ impl ServiceKind {
     }
 
     /// The type of what is open.
-    pub fn type_name(self) -> &'static str {
+    pub const fn type_name(self) -> &'static str {
         match self {
             Self::Store => "Store",
             Self::Pages => "Pages",

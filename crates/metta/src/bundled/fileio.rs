@@ -1,11 +1,11 @@
 //! The module `fileio`: files as texts.
 
+use super::handles::{Handle, HandleKind};
 use super::{Bundle, refused};
 use crate::effects::Effects;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX};
 use space::{Atom, Grounded, HostValue, Number};
-use std::any::Any;
 use std::sync::{Arc, Weak};
 
 /// How many bytes one call may read as a text.
@@ -81,42 +81,11 @@ pub(super) const MODULE: Bundle = Bundle {
 };
 
 /// An open file as an atom.
-pub(super) struct FileHandle {
-    file: FileId,
-    name: String,
-    identity: String,
-}
-
-impl HostValue for FileHandle {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn identity(&self) -> &str {
-        &self.identity
-    }
-
-    fn type_atom(&self) -> Atom {
-        Atom::symbol("FileHandle")
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-impl FileHandle {
-    fn new(file: FileId) -> Self {
-        Self { file, name: format!("FileHandle-{}", file.0), identity: format!("file-handle-{}", file.0) }
-    }
-}
+static FILE: HandleKind = HandleKind { type_name: "FileHandle", identity: "file-handle", is_durable: false };
 
 /// The open file that the first argument is.
 fn file_of(call: &Call<'_>) -> Option<FileId> {
-    match call.argument(0)? {
-        Atom::Grounded(Grounded::Host(value)) => Some(value.as_any().downcast_ref::<FileHandle>()?.file),
-        _ => None,
-    }
+    FILE.argument(call, 0).map(FileId)
 }
 
 fn text_of<'a>(call: &Call<'a>, position: usize) -> Option<&'a str> {
@@ -161,8 +130,8 @@ fn open(call: &mut Call<'_>) -> Outcome {
     }
     match call.environment.world().open_file(path, mode) {
         Ok(file) => {
-            let handle = Arc::new(FileHandle::new(file));
-            let weak: Weak<FileHandle> = Arc::downgrade(&handle);
+            let handle = FILE.handle(file.0);
+            let weak: Weak<dyn HostValue> = Arc::<Handle>::downgrade(&handle);
             call.environment.open_files().push((file, weak));
             Outcome::one(Atom::Grounded(Grounded::Host(handle)))
         }

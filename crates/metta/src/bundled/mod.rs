@@ -28,6 +28,7 @@ mod concurrency;
 mod dates;
 mod fileio;
 mod graphs;
+mod handles;
 mod json;
 mod live_queries;
 mod order;

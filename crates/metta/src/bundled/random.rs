@@ -1,13 +1,12 @@
 //! The module `random`: numbers from generators.
 
+use super::handles::HandleKind;
 use super::{Bundle, refused};
 use crate::effects::Effects;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::random::Generator;
 use crate::world::{World, WorldError};
-use space::{Atom, Grounded, HostValue, Number};
-use std::any::Any;
-use std::sync::Arc;
+use space::{Atom, Grounded, Number};
 
 /// How many generators a program may make.
 pub const GENERATORS_MAX: usize = 1 << 20;
@@ -90,33 +89,8 @@ pub(super) const MODULE: Bundle = Bundle {
 };
 
 /// A generator as an atom: its number in the runner's table.
-struct Handle {
-    number: usize,
-    name: String,
-    identity: String,
-}
-
-impl HostValue for Handle {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn identity(&self) -> &str {
-        &self.identity
-    }
-
-    fn type_atom(&self) -> Atom {
-        Atom::symbol("RandomGenerator")
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn is_durable(&self) -> bool {
-        true
-    }
-}
+static GENERATOR: HandleKind =
+    HandleKind { type_name: "RandomGenerator", identity: "random-generator", is_durable: true };
 
 /// The generator that has this identity.
 pub(crate) fn generator_of_identity(identity: &str) -> Option<Atom> {
@@ -125,21 +99,17 @@ pub(crate) fn generator_of_identity(identity: &str) -> Option<Atom> {
 
 /// The number of the generator that has this identity.
 pub(crate) fn generator_number(identity: &str) -> Option<usize> {
-    identity.strip_prefix("random-generator-")?.parse().ok()
+    usize::try_from(GENERATOR.number_of_identity(identity)?).ok()
 }
 
 /// The generator of this number in the runner's table, as an atom.
 pub fn generator_atom(number: usize) -> Atom {
-    let (name, identity) = (format!("RandomGenerator-{number}"), format!("random-generator-{number}"));
-    Atom::Grounded(Grounded::Host(Arc::new(Handle { number, name, identity })))
+    GENERATOR.atom(number as u64)
 }
 
 /// The number of the generator that an argument is.
 fn generator_of(call: &Call<'_>, position: usize) -> Option<usize> {
-    match call.argument(position)? {
-        Atom::Grounded(Grounded::Host(value)) => Some(value.as_any().downcast_ref::<Handle>()?.number),
-        _ => None,
-    }
+    usize::try_from(GENERATOR.argument(call, position)?).ok()
 }
 
 fn number_of<'a>(call: &Call<'a>, position: usize) -> Option<&'a Number> {
