@@ -12,8 +12,10 @@ use std::ops::ControlFlow;
 
 const KIND: ServiceKind = ServiceKind::Pages;
 
-/// What reads a part of the pages.
+/// What reads a part of what has changed.
 const CHANGES: &str = "pages-changes! from a later commit on";
+/// What reads a page without a list of all.
+const BY_NAME: &str = "pages-read! or pages-range! with the name of a page";
 
 /// What one process's program has open.
 pub(crate) struct SystemPages {
@@ -196,7 +198,7 @@ impl Opened {
             let (Some(held), Some(changed)) = (self.type_of(page), self.state.changed(page)) else { continue };
             let (name, PageType { kind, shape }) = (self.name_of(page), held);
             if !size.takes(name.len() + 8 * shape.len()) {
-                return Err(WorldError::answer_too_long(KIND, state, CHANGES));
+                return Err(WorldError::answer_too_long(KIND, state, BY_NAME));
             }
             listed.push(ListedPage { place: place_of(page), name, kind, shape, changed });
         }

@@ -14,8 +14,10 @@ use std::sync::Arc;
 
 const KIND: ServiceKind = ServiceKind::Pages;
 
-/// What reads a part of the pages.
+/// What reads a part of what has changed.
 const CHANGES: &str = "pages-changes! from a later commit on";
+/// What reads a page without a list of all.
+const BY_NAME: &str = "pages-read! or pages-range! with the name of a page";
 
 /// States in memory.
 #[derive(Debug)]
@@ -273,7 +275,7 @@ impl Version {
         for (place, slot, page) in self.there() {
             let PageType { kind, shape } = PageType::of(&page.metadata, page.bytes.len());
             if !size.takes(page.name.len() + 8 * shape.len()) {
-                return Err(WorldError::answer_too_long(KIND, state, CHANGES));
+                return Err(WorldError::answer_too_long(KIND, state, BY_NAME));
             }
             listed.push(ListedPage { place, name: page.name.clone(), kind, shape, changed: slot.changed });
         }

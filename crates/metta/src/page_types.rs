@@ -10,17 +10,26 @@ use serde_json::Value;
 /// What the numbers of a page are like: whole numbers with a sign, whole numbers without, or floating-point numbers, and how many bytes each
 /// has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)]
 pub enum PageKind {
+    /// Whole numbers of a byte, with a sign.
     I1,
+    /// Whole numbers of two bytes, with a sign.
     I2,
+    /// Whole numbers of four bytes, with a sign.
     I4,
+    /// Whole numbers of eight bytes, with a sign.
     I8,
+    /// Whole numbers of a byte, without a sign: plain bytes.
     U1,
+    /// Whole numbers of two bytes, without a sign.
     U2,
+    /// Whole numbers of four bytes, without a sign.
     U4,
+    /// Whole numbers of eight bytes, without a sign.
     U8,
+    /// Floating-point numbers of four bytes.
     F4,
+    /// Floating-point numbers of eight bytes.
     F8,
 }
 

@@ -1,13 +1,13 @@
 //! States of pages of a program: on the disk and in memory alike, within what is permitted, and on the tape of a run.
 
-use crate::services::{Folder, printing, replayed, run};
+use crate::services::{Folder, SECRET, printing, refuses_secrets, replayed, run, transaction_refuses};
 use journal::{Disk, MemoryDisk};
-use metroon::run::{ProgramEnd, RunRequest};
+use metroon::run::ProgramEnd;
 use metroon::world::{
     PageChange, PageContent, PageKind, PageName, PageNumber, PageNumbers, PagePlace, PagesAnswer, PagesRequest,
     ServiceId, WorldError, ask_service,
 };
-use metroon::{Engine, MemoryWorld, Permissions, PermittedWorld, SystemWorld, Tape, World};
+use metroon::{MemoryWorld, Permissions, PermittedWorld, SystemWorld, Tape, World};
 use reactive::{FunctionName, Functions, Inputs, Metadata, Options, State, Transaction};
 use std::fs;
 use std::sync::Arc;
@@ -210,38 +210,20 @@ fn a_state_lies_where_a_program_may_read_and_write() {
 
 #[test]
 fn secrets_do_not_come_to_a_tape_by_pages() {
-    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-    let bytes: Vec<String> = secret.bytes().map(|byte| byte.to_string()).collect();
-    for text in [
-        format!("!(pages-commit! &s ((create \"{secret}\" u1 1)))"),
-        format!("!(pages-commit! &s ((source \"{secret}\")))"),
-        format!("!(pages-read! &s \"{secret}\")"),
+    let bytes: Vec<String> = SECRET.bytes().map(|byte| byte.to_string()).collect();
+    let texts = [
+        format!("!(pages-commit! &s ((create \"{SECRET}\" u1 1)))"),
+        format!("!(pages-commit! &s ((source \"{SECRET}\")))"),
+        format!("!(pages-read! &s \"{SECRET}\")"),
         format!("!(pages-commit! &s ((create \"a\" u1 ({})))) !(pages-read! &s \"a\")", bytes.join(" ")),
-    ] {
-        let text = format!("!(import! &self pages) !(bind! &s (pages-open! \"s\")) {text}");
-        let program = RunRequest { files: vec!["p.metta".to_owned()], ..RunRequest::default() };
-        let world = MemoryWorld::default().with_source("p.metta", "!(import! &self pages)");
-        let tape = Tape::on_disk(Arc::new(MemoryDisk::new())).expect("a tape is made");
-        let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("it begins");
-        let run = engine.run_text(&text, &mut |_, _| Ok(()));
-        assert!(format!("{:?}", run.end).contains("RecordingFailed"), "{text}: {:?}", run.end);
-    }
+    ];
+    refuses_secrets("pages", "(pages-open! \"s\")", &texts);
 }
 
 #[test]
 fn a_transaction_refuses_to_change_a_state() {
-    let mut engine = Engine::new(MemoryWorld::default());
-    let mut answers = Vec::new();
-    let text = "!(import! &self pages) !(bind! &s (pages-new!)) !(transaction (pages-commit! &s ((create \"a\" u1 1)))) !(pages-epoch! &s)";
-    for form in metroon::syntax::parse(text).forms_before_error() {
-        let from = form.bang_span.unwrap_or(form.span).start as usize;
-        engine.run_text(&text[from..form.span.end as usize], &mut |_, answer| {
-            answers.extend(answer.results.iter().map(ToString::to_string));
-            Ok(())
-        });
-    }
-    assert!(answers[2].starts_with("(Error") && answers[2].contains("transaction"), "{answers:?}");
-    assert_eq!(answers[3], "0");
+    let change = "(pages-commit! &s ((create \"a\" u1 1)))";
+    assert_eq!(transaction_refuses("pages", "(pages-new!)", change, "(pages-epoch! &s)"), "0");
 }
 
 #[test]

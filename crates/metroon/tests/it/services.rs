@@ -1,10 +1,10 @@
 //! Running programs that ask services of the world, on the disk and from a tape.
 
 use crate::tapes::Nobody;
-use journal::Disk;
+use journal::{Disk, MemoryDisk};
 use metroon::run::{ProgramEnd, RunRequest};
 use metroon::tape::TapeReader;
-use metroon::{Engine, SystemWorld, Tape, World};
+use metroon::{Engine, MemoryWorld, SystemWorld, Tape, World};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -59,4 +59,37 @@ pub(crate) fn replayed(disk: Arc<dyn Disk>) -> Vec<String> {
     engine.finish().expect("the replay ends as the run did");
     let lines = lines.lock().expect("nobody panics");
     lines.clone()
+}
+
+/// A token that no recording may hold.
+pub(crate) const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+
+/// Runs each text behind `opening`, an import of a module and the word `&s`, with a tape, and sees to it that the run ends before the secret in it
+/// comes to the tape.
+pub(crate) fn refuses_secrets(module: &str, opening: &str, texts: &[String]) {
+    for text in texts {
+        let text = format!("!(import! &self {module}) !(bind! &s {opening}) {text}");
+        let program = RunRequest { files: vec!["p.metta".to_owned()], ..RunRequest::default() };
+        let world = MemoryWorld::default().with_source("p.metta", format!("!(import! &self {module})"));
+        let tape = Tape::on_disk(Arc::new(MemoryDisk::new())).expect("a tape is made");
+        let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("it begins");
+        let run = engine.run_text(&text, &mut |_, _| Ok(()));
+        assert!(format!("{:?}", run.end).contains("RecordingFailed"), "{text}: {:?}", run.end);
+    }
+}
+
+/// That a transaction refuses a change of what a service has open, as `&s`; gives what `look` comes to afterwards.
+pub(crate) fn transaction_refuses(module: &str, opening: &str, change: &str, look: &str) -> String {
+    let mut engine = Engine::new(MemoryWorld::default());
+    let mut answers = Vec::new();
+    let text = format!("!(import! &self {module}) !(bind! &s {opening}) !(transaction {change}) !{look}");
+    for form in metroon::syntax::parse(&text).forms_before_error() {
+        let from = form.bang_span.unwrap_or(form.span).start as usize;
+        engine.run_text(&text[from..form.span.end as usize], &mut |_, answer| {
+            answers.extend(answer.results.iter().map(ToString::to_string));
+            Ok(())
+        });
+    }
+    assert!(answers[2].starts_with("(Error") && answers[2].contains("transaction"), "{answers:?}");
+    answers[3].clone()
 }

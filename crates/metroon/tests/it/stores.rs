@@ -1,10 +1,10 @@
 //! Stores of a program: on the disk and in memory alike, within what is permitted, and on the tape of a run.
 
-use crate::services::{Folder, printing, replayed, run};
+use crate::services::{Folder, SECRET, printing, refuses_secrets, replayed, run, transaction_refuses};
 use journal::{Disk, MemoryDisk};
-use metroon::run::{ProgramEnd, RunRequest};
+use metroon::run::ProgramEnd;
 use metroon::world::{ServiceId, StoreAnswer, StoreRequest, WorldError, ask_service};
-use metroon::{Engine, MemoryWorld, Permissions, PermittedWorld, SystemWorld, Tape, World};
+use metroon::{MemoryWorld, Permissions, PermittedWorld, SystemWorld, Tape, World};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
@@ -158,38 +158,21 @@ fn a_store_lies_where_a_program_may_read_and_write() {
 
 #[test]
 fn secrets_do_not_come_to_a_tape_by_a_store() {
-    let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-    for text in [
-        format!("!(store-put! &s token \"{secret}\")"),
-        format!("!(store-get! &s \"{secret}\")"),
-        format!("!(store-batch! &s ((put 1 2) (put \"{secret}\" 1)))"),
+    let texts = [
+        format!("!(store-put! &s token \"{SECRET}\")"),
+        format!("!(store-get! &s \"{SECRET}\")"),
+        format!("!(store-batch! &s ((put 1 2) (put \"{SECRET}\" 1)))"),
         // It is printed with an escape before the token.
         "!(store-put! &s token \"Bearer\\tabcdefghijklmnop1234\")".to_owned(),
-    ] {
-        let text = format!("!(import! &self store) !(bind! &s (store-open! \"s\")) {text}");
-        let program = RunRequest { files: vec!["p.metta".to_owned()], ..RunRequest::default() };
-        let world = MemoryWorld::default().with_source("p.metta", "!(import! &self store)");
-        let tape = Tape::on_disk(Arc::new(MemoryDisk::new())).expect("a tape is made");
-        let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("it begins");
-        let run = engine.run_text(&text, &mut |_, _| Ok(()));
-        assert!(format!("{:?}", run.end).contains("RecordingFailed"), "{text}: {:?}", run.end);
-    }
+    ];
+    refuses_secrets("store", "(store-open! \"s\")", &texts);
 }
 
 #[test]
-fn a_transaction_refuses_to_change_a_store_and_a_view_to_ask_one() {
-    let mut engine = Engine::new(MemoryWorld::default());
-    let mut answers = Vec::new();
-    let text = "!(import! &self store) !(bind! &s (store-open! \"s\")) !(transaction (store-put! &s a 1)) !(collapse (store-get! &s a))";
-    for form in metroon::syntax::parse(text).forms_before_error() {
-        let from = form.bang_span.unwrap_or(form.span).start as usize;
-        engine.run_text(&text[from..form.span.end as usize], &mut |_, answer| {
-            answers.extend(answer.results.iter().map(ToString::to_string));
-            Ok(())
-        });
-    }
-    assert!(answers[2].starts_with("(Error") && answers[2].contains("transaction"), "{answers:?}");
-    assert_eq!(answers[3], "()");
+fn a_transaction_refuses_to_change_a_store() {
+    let found =
+        transaction_refuses("store", "(store-open! \"s\")", "(store-put! &s a 1)", "(collapse (store-get! &s a))");
+    assert_eq!(found, "()");
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn commit(call: &mut Call<'_>) -> Outcome {
         for part in parts {
             call.look(0)?;
             match part.children() {
-                Some([word, Atom::Grounded(Grounded::Text(text))]) if word.is_symbol("source") => text.to_string().clone_into(&mut source),
+                Some([word, Atom::Grounded(Grounded::Text(text))]) if word.is_symbol("source") => source = text.to_string(),
                 Some([word, number]) if word.is_symbol("cause") => cause = Some(count_of(number)?),
                 _ => changes.push(change(part)?),
             }
