@@ -140,12 +140,14 @@ pub(super) fn verify(path: &Path) -> Ended {
     let stats = snapshot.stats().map_err(|damage| tell(path, &[damage]))?;
     let runs: Vec<&RunStats> = stats.keyspaces.iter().flat_map(KeyspaceStats::runs).collect();
     let records: u64 = runs.iter().map(|run| run.records).sum();
+    let in_log: u64 = stats.keyspaces.iter().map(|keyspace| keyspace.memory_keys).sum();
     let mut out = Out::new();
     out.line(&format!(
-        "{}: sound: {} in {}, {}",
+        "{}: sound: {} in {}, {} in the log, {}",
         path.display(),
         counted(records, "record"),
         counted(runs.len() as u64, "run"),
+        counted(in_log, "record"),
         if stats.batches == 1 { "1 batch".to_owned() } else { format!("{} batches", stats.batches) },
     ))?;
     out.end()

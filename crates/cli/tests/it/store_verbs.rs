@@ -68,6 +68,28 @@ fn what_is_no_store_is_said_and_left_alone() {
 }
 
 #[test]
+fn records_of_the_log_are_checked_and_counted_beside_those_of_runs() {
+    let folder = Folder::new("store-verify-log");
+    folder.write("lines", "a\t1\nb\t2\n");
+    folder.good(&["store", "load", "s", "lines", "--sorted"]);
+    let verified = |expected: &str| assert_eq!(folder.good(&["store", "verify", "s"]), expected);
+    verified("s: sound: 2 records in 1 run, 0 records in the log, 1 batch\n");
+    folder.good(&["store", "put", "s", "c", "a value that lies in the log"]);
+    folder.good(&["store", "delete", "s", "a"]);
+    verified("s: sound: 2 records in 1 run, 2 records in the log, 3 batches\n");
+    let logs =
+        std::fs::read_dir(folder.path().join("s")).expect("it is there").map(|entry| entry.expect("it is read").path());
+    let bytes = |path: &std::path::PathBuf| std::fs::read(path).expect("it is read");
+    let value = b"a value that lies in the log";
+    let place = |path: &std::path::PathBuf| bytes(path).windows(value.len()).position(|window| window == value);
+    let (log, at) = logs.filter_map(|path| place(&path).map(|at| (path, at))).next().expect("the log has it");
+    let file = std::fs::OpenOptions::new().write(true).open(log).expect("it is opened");
+    file.write_all_at(b"A VALUE", at as u64).expect("it is written");
+    let ended = folder.run(&["store", "verify", "s"]);
+    assert!(ended.code == Some(4) && ended.out.is_empty(), "{} {}", ended.out, ended.err);
+}
+
+#[test]
 fn damage_ends_with_code_4_and_what_is_whole_is_saved() {
     let folder = Folder::new("store-damage");
     let lines: String = (0..2000).map(|number| format!("{number:05}\tvalue {number}\n")).collect();
