@@ -46,4 +46,5 @@ mod statistics;
 mod store_verbs;
 mod terminal;
 mod tutorial;
+mod unkept;
 mod watch;

@@ -14,6 +14,7 @@ mod query_log;
 mod sources;
 mod tabling;
 mod traces;
+pub(crate) mod unkept;
 
 use crate::commit::{Cause, CommitTrigger};
 use crate::environment::{OpenFile, Stop};
@@ -33,12 +34,13 @@ use profile::Profile;
 pub use profile::{Clock, ProfileNode};
 pub(crate) use query_log::Execution;
 pub use query_log::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
+use rustc_hash::FxHashSet;
 pub(crate) use sources::{FormEvent, FormOutcome, parsed_of_atoms};
 pub use sources::{Run, RunEnd, Source};
 use space::Atom;
+use statistics::Entries;
 use std::rc::Rc;
 use std::sync::Arc;
-use statistics::Entries;
 use traces::Traced;
 pub use traces::{Ask, Step};
 
@@ -102,8 +104,6 @@ pub struct Statistics {
     pub rows_found: u64,
 }
 
-/// A run of a program: what sources have made, and what evaluates them.
-pub struct Session {
 impl Statistics {
     /// Whether the machine evaluated anything.
     fn has_machine(&self) -> bool {
@@ -165,6 +165,8 @@ impl statistics::Statistics for Statistics {
     }
 }
 
+/// A run of a program: what sources have made, and what evaluates them.
+pub struct Session {
     pub(crate) program: Program,
     pub(crate) transactions: Transactions,
     pub(crate) world: Box<dyn World>,
@@ -201,6 +203,8 @@ impl statistics::Statistics for Statistics {
     /// Whether a form is being evaluated again, so that nothing may be changed and nobody asked.
     is_rehearsing: bool,
     texts: Texts,
+    /// Words without a meaning of which the person was told what they were in an earlier run.
+    told_unkept: FxHashSet<String>,
     /// The functions whose calls are traced, if some are.
     traced: Option<Traced>,
     /// Whether results of pure functions are remembered while a form is evaluated, unless the program says otherwise.
@@ -240,6 +244,7 @@ impl Session {
             is_off_record: false,
             is_rehearsing: false,
             texts: Texts::default(),
+            told_unkept: FxHashSet::default(),
             traced: None,
             memoises: true,
             passes: Default::default(),

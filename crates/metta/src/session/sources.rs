@@ -6,6 +6,7 @@
 
 use super::Session;
 use super::failures::FailedForm;
+use super::unkept;
 use crate::commit::{Cause, CauseKind, CommitTrigger};
 use crate::effects::Effects;
 use crate::environment::Stop;
@@ -228,6 +229,9 @@ impl Session {
             let (atom, written) = self.form_of(module, parsed, given, index);
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;
+            }
+            if given.is_none() {
+                unkept::tell(self, module, origin, (parsed.tree.text(), form.span), &atom);
             }
             let before = self.program.log().stamp();
             let answer = match form.bang {
