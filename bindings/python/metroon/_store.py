@@ -239,7 +239,7 @@ class _Reading(Mapping[K, V]):
         number is, by the names that lead to it, with `*` for the names of keyspaces and files.
 
         >>> import metroon, tempfile
-        >>> with metroon.Store(tempfile.mkdtemp() + "/towns") as towns:
+        >>> with metroon.Store(tempfile.mkdtemp() + "/towns", keys=str, values=str) as towns:
         ...     towns["Oslo"] = "717710"
         ...     stats = towns.stats()
         >>> stats["what"], stats["batches"], stats["about"]["keyspaces.*.bytes"]

@@ -49,7 +49,7 @@ def test_the_page_about_five_systems_does_what_it_says():
 @pytest.mark.parametrize("name", ["_base", "_store"])
 def test_the_examples_of_methods_do_what_they_say(name):
     found = doctest.testmod(importlib.import_module(f"metroon.{name}"), optionflags=doctest.ELLIPSIS)
-    assert found.attempted > 3 and found.failed == 0
+    assert found.attempted >= 3 and found.failed == 0
 
 
 def test_the_readme_of_the_package_runs(capsys):

@@ -160,10 +160,11 @@ def test_the_log_says_what_the_command_line_says(tmp_path):
 
 
 def test_a_log_says_that_copies_are_older_than_what_is_kept():
-    with metroon.KnowledgeBase(history_bytes=0) as kb:
+    with metroon.KnowledgeBase(history_bytes="64K") as kb:
         kb.add("(town Oslo)")
-        for number in range(3000):
-            kb.add(f"(fact {number} {'long ' * 200})")
+        for number in range(1500):
+            kb.add(f"(n {number})")
+            kb.remove(f"(n {number})")
         with pytest.raises(metroon.KnowledgeBaseError, match="older than commit") as caught:
             kb.log("(town Oslo)")
         first = int(caught.value.help.split("=")[1].split()[0])

@@ -204,7 +204,7 @@ impl Engine {
 
     /// What every layer that took part has counted so far: the evaluation, the space, what the run is kept in.
     pub fn statistics(&self) -> RunStatistics<'_> {
-        RunStatistics::of(self)
+        RunStatistics::of(&self.session, self.live.statistics())
     }
 
     /// What evaluates, to be asked what it has done and where its time went.

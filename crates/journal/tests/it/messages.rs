@@ -53,7 +53,7 @@ fn a_refusing_disk_is_named_with_the_file() {
 fn a_missing_segment_is_named() {
     let disk = written(12, &short_segments());
     let names = disk.names();
-    journal::Disk::remove(&disk, names.last().unwrap()).unwrap();
+    Disk::remove(&disk, names.last().unwrap()).unwrap();
     assert_eq!(
         opening(&disk),
         format!(

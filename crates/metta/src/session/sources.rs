@@ -230,9 +230,7 @@ impl Session {
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;
             }
-            if given.is_none() {
-                unkept::tell(self, module, origin, (parsed.tree.text(), form.span), &atom);
-            }
+            unkept::tell(self, module, origin, (parsed.tree.text(), form.span), &atom);
             let before = self.program.log().stamp();
             let answer = match form.bang {
                 true if self.is_bound_before(module, &parsed.tree, form.node) => Some(vec![Atom::unit()].into()),

@@ -14,7 +14,7 @@ use super::Session;
 use crate::names;
 use crate::program::modules::ModuleId;
 use crate::syntax::{LineIndex, Span};
-use space::{Atom, Grounded, Number, canonical};
+use space::{Atom, Grounded, Number, canonical, distinct_parts, distinct_parts_in};
 
 /// The setting that has the words.
 pub(crate) const UNKEPT: &str = "unkept-words";
@@ -78,8 +78,8 @@ pub(super) fn tell(session: &mut Session, module: ModuleId, origin: &str, (text,
         return;
     }
     for word in words_of(form) {
-        let Some(entry) = entries.iter().find(|entry| is_of(entry, module, &word)) else { continue };
-        if session.told_unkept.contains(&word) {
+        let Some(entry) = entries.iter().find(|entry| is_of(entry, module, word)) else { continue };
+        if session.told_unkept.contains(word) {
             continue;
         }
         let what = entry.children().and_then(|entry| entry.get(2)).map(names::brief).unwrap_or_default();
@@ -88,27 +88,23 @@ pub(super) fn tell(session: &mut Session, module: ModuleId, origin: &str, (text,
             "warning: {origin}:{line}: {word} means nothing here: an earlier run bound it to a value of type {what}, which ended with that run; make it \
              anew and (bind! {word} …) before this form"
         ));
-        session.told_unkept.insert(word);
+        session.told_unkept.insert(word.to_owned());
     }
 }
 
 /// The symbols of a form but those that it binds.
-fn words_of(form: &Atom) -> Vec<String> {
-    let (mut found, mut waiting) = (Vec::new(), vec![form]);
-    while let Some(atom) = waiting.pop() {
-        match (atom, atom.children()) {
-            (Atom::Symbol(symbol), _) => found.push(symbol.as_str().to_owned()),
-            (_, Some([head, _, value])) if is_bind(head) => waiting.push(value),
-            (_, Some(children)) => waiting.extend(children),
-            _ => {}
-        }
-    }
-    found
+fn words_of(form: &Atom) -> impl Iterator<Item = &str> {
+    let outside = distinct_parts_in(form, |part| bound_by(part).is_none());
+    let inside = |part| bound_by(part).into_iter().flat_map(distinct_parts);
+    outside.flat_map(move |part| std::iter::once(part).chain(inside(part))).filter_map(Atom::as_symbol)
 }
 
-/// Whether this is the operation `bind!`, which a form has as what the word means.
-fn is_bind(head: &Atom) -> bool {
-    matches!(head, Atom::Grounded(Grounded::Host(value)) if value.name() == "bind!")
+/// What a form binds a word to, if it does.
+fn bound_by(form: &Atom) -> Option<&Atom> {
+    match form.children()? {
+        [Atom::Grounded(Grounded::Host(operation)), _, value] if operation.name() == "bind!" => Some(value),
+        _ => None,
+    }
 }
 
 fn entries_of(session: &Session) -> Vec<Atom> {
