@@ -15,6 +15,9 @@ const PROLOGUE: &str = "\
 (= (bz (Z (k 1))) done) (= (bs (S (k 2))) done) (= (bp (k 1)) bound) (= (bn 1) one)
 (= (b2 (k 1)) first) (= (b2 3) second) (= (bq (Z $y) $y) pair)
 (= (mk $x) (Z $x)) (= (mk2 $x) (S (Z $x)))
+(= (returning $x) (function (return $x)))
+(= (returning-behind $x $y) (function (chain (eval (bz $x)) $r (return $x))))
+(= (coming-behind $x $y) (chain (eval (bp $y)) $r $x))
 (= (same $x) $x) (= (g $x $y) (G $y $x)) (= (h a $y) (H $y)) (= (free) $new)
 (: raw (-> Atom %Undefined%)) (= (raw $x) $x)
 (: rawq (-> Atom Atom)) (= (rawq $x) (Q $x))
@@ -49,8 +52,8 @@ const BINDERS: &[&str] = &[
     "(id A)", "(raw (bz A))",
 ];
 
-/// Expressions in which a binder `B` stands before the part `X`, in which it may bind something. Names that end in `#` are those of one expression only: `chain` replaces
-/// others of the same name as well. Minimal code never gives `X` as it stands behind `B`: the machine reduces it there, see docs/compat.md.
+/// Expressions in which a binder `B` stands before the part `X`, in which it may bind something. Names that end in `#` are those of one
+/// expression only: `chain` replaces others of the same name as well.
 #[rustfmt::skip]
 const PLACES: &[&str] = &[
     "(R B X)", "(R B X)", "(B X)", "(R A B X)", "(T2 B X)", "(D2 B X)", "(D3 B X)", "(g B X)", "(tu B X)", "(tn B X)",
@@ -62,6 +65,26 @@ const PLACES: &[&str] = &[
     "(== B X)", "(assertEqual B X)", "(let ($r# $s#) (B X) (P $r# $s#))", "(collapse (R B X))",
     "(let $w# (R B X) (W $w# X))", "(same (R B X))", "(let $w# X (R B $w#))",
     "(X B)", "(R X B X B)", "(map-atom (B X) $i# (I $i#))", "(foldl-atom (B X) 0 $i# $j# (I $i# $j#))",
+];
+
+/// Minimal code that gives the part `X` as it stands, or hands it on, where the binder `B` has bound something before.
+#[rustfmt::skip]
+const CODE: &[&str] = &[
+    "(chain (eval B) $r# X)", "(chain (eval B) $r# X)", "(chain B $r# X)", "(chain (metta B %Undefined% &self) $r# X)",
+    "(function (chain (eval B) $r# (return X)))", "(function (chain (metta B %Undefined% &self) $r# (return X)))",
+    "(chain (eval B) $r# (metta X %Undefined% &self))", "(chain (metta X %Undefined% &self) $r# (chain (eval B) $s# $r#))",
+    "(chain (eval B) $r# (chain (metta X %Undefined% &self) $s# $s#))", "(chain X $r# (chain (eval B) $s# $r#))",
+    "(chain (eval B) $r# (unify a a X n))", "(chain (eval B) $r# (unify a b n X))", "(unify a a (chain (eval B) $r# X) n)",
+    "(chain (unify a a X n) $r# (chain (eval B) $s# $r#))", "(chain (eval B) $r# (chain X $s# $s#))",
+    "(function (chain (eval B) $r# (unify a a (return X) n)))", "(function (chain (eval B) $r# (unify a b n (return X))))",
+    "(chain (function (chain (eval B) $r# (return X))) $s# $s#)", "(chain (chain (eval B) $r# X) $s# $s#)",
+    "(chain (eval B) $r# (chain (cons-atom X (a)) $s# (chain (decons-atom $s#) $d# (unify $d# ($h# $t#) $h# n))))",
+    "(chain (eval B) $r# (eval (returning X)))", "(chain (eval (returning-behind A V)) $r# $r#)",
+    "(chain (eval (coming-behind A V)) $r# $r#)", "(chain (eval (returning X)) $r# (chain (eval B) $s# $r#))",
+    "(chain (eval B) $r# (eval (if-equal a a X n)))", "(chain (metta (let $w# B X) %Undefined% &self) $r# $r#)",
+    "(chain (metta X D &self) $r# (chain (eval B) $s# $r#))", "(chain (eval B) $r# (metta X Atom &self))",
+    "(chain (eval B) $r# (chain (metta (Q X) %Undefined% &self) $s# $s#))", "(chain (eval B) $r# (chain (metta X D &self) $s# $s#))",
+    "(chain (context-space) $o# (chain (eval B) $r# (metta X %Undefined% $o#)))",
 ];
 
 /// Later parts: the value, its variable, or data around one of them.
@@ -121,7 +144,8 @@ impl BoundLate {
             binds = self.place(value, variable, depth - 1);
         }
         self.places += 1;
-        let template = self.dice.pick(PLACES).replace('#', &self.places.to_string());
+        let places = if self.dice.one_in(4) { CODE } else { PLACES };
+        let template = self.dice.pick(places).replace('#', &self.places.to_string());
         self::filled(&template, &[('A', value), ('B', &binds), ('X', &behind)])
     }
 }

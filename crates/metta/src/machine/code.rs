@@ -206,6 +206,10 @@ pub(super) enum Instruction {
     NoteEvaluated { slot: Slot, dst: Slot },
     /// If that was so, what is in the slot now is not evaluated: it goes to another slot in place of the next instruction.
     KeepOpen { flag: Slot, slot: Slot, dst: Slot },
+    /// `dst := slot`, with what is bound put into evaluated data.
+    Resolve { slot: Slot, dst: Slot },
+    /// If a slot holds a variable, bound or not, or evaluated data, that goes to another slot as it stands, and the code goes on elsewhere.
+    KeepEvaluated { slot: Slot, dst: Slot, or: Pc },
     /// Evaluates what a slot holds in place of this frame. An answer that is an error is final.
     TailEvaluate { slot: Slot, type_id: TypeId, is_answer: bool },
     /// Evaluates an expression as it is written, without code of its own.
@@ -346,6 +350,7 @@ impl Instruction {
             | Self::GuardSays { or, .. }
             | Self::GuardTypeEpoch { or, .. }
             | Self::GuardUnchanged { or, .. }
+            | Self::KeepEvaluated { or, .. }
             | Self::Settled { or, .. }
             | Self::Unify { or, .. }
             | Self::IfEqual { or, .. }

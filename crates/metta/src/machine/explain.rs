@@ -677,6 +677,10 @@ impl<'a> Listing<'a> {
             Instruction::NoteEvaluated { slot: value, dst } => {
                 format!("note-evaluated {} -> {}", slot(value), slot(dst))
             }
+            Instruction::Resolve { slot: value, dst } => format!("resolve {} -> {}", slot(value), slot(dst)),
+            Instruction::KeepEvaluated { slot: value, dst, .. } => {
+                format!("keep-evaluated {} -> {}", slot(value), slot(dst))
+            }
             Instruction::KeepOpen { flag, slot: value, dst } => {
                 format!("keep-open {}, {} -> {}", slot(flag), slot(value), slot(dst))
             }

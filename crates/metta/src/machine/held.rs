@@ -10,7 +10,7 @@
 //! 4. That needs data to be known as evaluated: see [`Values::note_open`](super::values::Values::note_open).
 
 use super::Halt;
-use super::code::Slot;
+use super::code::{Pc, Slot};
 use super::notes::Notes;
 use super::slots::Slots;
 use super::tuple_frame::HELD;
@@ -28,6 +28,16 @@ impl Slots<'_> {
         let value = self.read(slot);
         let is_open = !only_data && value.tag() == tag::VARIABLE || is_open_data(self.values, value, self.notes);
         self.frames.put(dst, if is_open { TRUE } else { FALSE })
+    }
+
+    /// Gives what a slot holds if the interpreter would not evaluate it, whatever was bound in it since it was resolved.
+    pub(super) fn keep_evaluated(&mut self, slot: Slot, dst: Slot, then: Pc) -> Result<(), Halt> {
+        let value = self.frames.slot(slot);
+        if value.tag() == tag::VARIABLE || is_evaluated_open(self.values, value) {
+            self.frames.set_slot(dst, value);
+            self.frames.pc = then;
+        }
+        Ok(())
     }
 
     /// Gives what a slot holds that was open then, and leaves out its evaluation.
@@ -83,5 +93,11 @@ impl Slots<'_> {
 /// Whether a value is an expression with variables that came to itself, and none of them is bound.
 #[inline]
 pub(super) fn is_open_data(values: &Values, value: Ref, notes: Notes) -> bool {
-    value.tag() == tag::EXPRESSION && values.heap.note(value) == EVALUATED_OPEN && !holds_bound(values, value, notes)
+    is_evaluated_open(values, value) && !holds_bound(values, value, notes)
+}
+
+/// Whether a value is an expression with variables that came to itself, bound since or not.
+#[inline]
+pub(super) fn is_evaluated_open(values: &Values, value: Ref) -> bool {
+    value.tag() == tag::EXPRESSION && values.heap.note(value) == EVALUATED_OPEN
 }

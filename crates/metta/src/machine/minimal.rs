@@ -6,6 +6,7 @@
 use super::code::{HEADER, OPEN, REDUCE, Slot, TypeId};
 use super::control::choices::Destination;
 use super::control::collected::CollectedResults;
+use super::held::is_evaluated_open;
 use super::matching::unification::Unified;
 use super::values::{LOOKS_BETWEEN_LIMITS, Scope, Values};
 use super::words::{ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, TERM, plain};
@@ -20,9 +21,10 @@ use space::{Atom, Bindings, Met, Solution, Symbol, Unifier, VariableSource, vari
 
 impl Running<'_> {
     pub(super) fn run_minimal(&mut self, slot: Slot, return_point: u32, only_function: bool) -> Result<(), Halt> {
-        let value = self.m.read(slot);
+        let stands = self.m.frames.slot(slot);
+        let value = self.m.values.heap.walk(stands);
         if !self.m.values.is_code(value, only_function)? {
-            self.m.frames.resume_raw(&self.m.code, return_point, value);
+            self.m.frames.resume_raw(&self.m.code, return_point, stands);
             return Ok(());
         }
         match reduced_by(&mut self.m.values, value)? {
@@ -38,7 +40,12 @@ impl Running<'_> {
         call: u32,
         came: impl FnOnce(&mut Self, Ref) -> Result<bool, Halt>,
     ) -> Result<(), Halt> {
-        let value = self.m.read(slot);
+        let value = self.m.frames.slot(slot);
+        if is_evaluated_open(&self.m.values, value) {
+            let value = self.m.resolve(value)?;
+            return self.give(value);
+        }
+        let value = self.m.values.heap.walk(value);
         if value == NOT_REDUCIBLE {
             let call = self.m.build(call)?;
             let call = self.m.resolve(call)?;
@@ -57,7 +64,6 @@ impl Running<'_> {
         if value.is_expression()
             && let [RETURN, returned] = *self.m.values.heap.children(value)
         {
-            let returned = self.m.values.heap.walk(returned);
             self.m.frames.resume_raw(&self.m.code, return_point, returned);
             return Ok(());
         }

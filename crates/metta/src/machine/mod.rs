@@ -109,6 +109,7 @@ use control::frames::{Frames, WORDS_PER_FRAME};
 pub use explain::Explained;
 pub use frozen::FrozenResults;
 use halt::{Halt, Reason};
+use held::is_evaluated_open;
 use interpreted::Interpreted;
 use matching::unification::Unified;
 use memory::counters::Counters;
@@ -383,6 +384,13 @@ impl Machine {
             _ => value,
         };
         self.frames.put(dst, noted)
+    }
+
+    /// Puts what a slot holds into another, with what is bound put into evaluated data.
+    fn resolve_data(&mut self, slot: Slot, dst: Slot) -> Result<(), Halt> {
+        let value = self.read(slot);
+        let resolved = if is_evaluated_open(&self.values, value) { self.resolve(value)? } else { value };
+        self.frames.put(dst, resolved)
     }
 
     /// Builds what a template says.

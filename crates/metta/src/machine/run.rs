@@ -173,6 +173,8 @@ impl Running<'_> {
                 Instruction::End { begun, value, return_point } => self.end(begun, self.m.read(value), return_point),
                 Instruction::NoteOpen { slot, dst, only_data } => self.m.slots().note_open(slot, dst, only_data),
                 Instruction::NoteEvaluated { slot, dst } => self.m.note_evaluated(slot, dst),
+                Instruction::Resolve { slot, dst } => self.m.resolve_data(slot, dst),
+                Instruction::KeepEvaluated { slot, dst, or } => self.m.slots().keep_evaluated(slot, dst, or),
                 Instruction::KeepOpen { flag, slot, dst } => self.m.slots().keep_open(flag, slot, dst),
                 Instruction::Compare { comparison, left, right, return_point } => {
                     self.compare(comparison, self.m.read(left), self.m.read(right), return_point)

@@ -1123,3 +1123,32 @@ fn a_result_that_was_not_evaluated_says_nothing_of_the_type_of_another() {
     let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
     check_both(&programs);
 }
+
+/// Hyperon 0.2.10 gives the first of these. What is bound is put in where code begins, for what `eval` reduces, behind `metta`, and where
+/// `unify` has matched.
+#[test]
+fn what_was_evaluated_is_given_by_minimal_code_as_it_stands() {
+    let rules = "(= (b (Z (k 1))) done) (= (k 1) 2) (= (n 1) done) (= (returning $x) (function (return $x)))
+         (= (behind $x) (function (chain (eval (b $x)) $r (return $x)))) (= (coming $x) (chain (eval (b $x)) $r $x))";
+    let programs = [
+        ("(= (f $a) (chain (eval (b $a)) $r $a)) !(f (Z $p))", "[(Z (k 1))]"),
+        ("(= (f $a) (chain (eval (b $a)) $r (metta $a %Undefined% &self))) !(f (Z $p))", "[(Z (k 1))]"),
+        (
+            "(= (f $a) (chain (metta (Q $a) %Undefined% &self) $q (chain (eval (b $a)) $r $q))) !(f (Z $p))",
+            "[(Q (Z (k 1)))]",
+        ),
+        ("(= (f $a) (function (chain (eval (b $a)) $r (return $a)))) !(f (Z $p))", "[(Z (k 1))]"),
+        ("(= (f $a $p) (function (chain (eval (n $p)) $r (return $a)))) !(f (+ $p 1) $p)", "[(+ 1 1)]"),
+        ("(= (f $a) (chain (eval (b $a)) $r (chain $a $s $s))) !(f (Z $p))", "[(Z (k 1))]"),
+        ("(= (f $a) (chain (eval (b $a)) $r (unify a b no $a))) !(f (Z $p))", "[(Z (k 1))]"),
+        ("(= (f $a) (chain (eval (b $a)) $r (unify a a $a no))) !(f (Z $p))", "[(Z 2)]"),
+        ("(= (f $a) (chain (eval (b $a)) $r (eval (returning $a)))) !(f (Z $p))", "[(Z 2)]"),
+        ("(= (f $a) (chain (eval (behind $a)) $r $r)) !(f (Z $p))", "[(Z (k 1))]"),
+        ("(= (f $a) (chain (metta (behind $a) %Undefined% &self) $r $r)) !(f (Z $p))", "[(Z 2)]"),
+        ("!(let $a (Z $p) (let $q (behind $a) (O $q)))", "[(O (Z 2))]"),
+        ("!(let $a (Z $p) (O (coming $a)))", "[(O (Z (k 1)))]"),
+    ];
+    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
+    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
+    check_both(&programs);
+}

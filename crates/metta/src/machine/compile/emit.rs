@@ -69,6 +69,14 @@ impl Compiler<'_, '_> {
                 self.mark_live(dst);
                 self.finish(dst, dest);
             }
+            Core::Resolved(value) => {
+                let (slot, dst) = (self.slot_of_node(value), self.target(dest));
+                self.mark_live(slot);
+                self.emit(Instruction::Resolve { slot, dst });
+                self.mark_live(dst);
+                self.finish(dst, dest);
+            }
+            Core::UnlessEvaluated { variable, otherwise } => self.unless_evaluated(variable, otherwise, dest),
             Core::Written(written) => self.written(written, dest, None),
             Core::Fresh { .. } => self.node(node, dest),
             Core::Guarded(guarded) => self.guarded(guarded, dest),

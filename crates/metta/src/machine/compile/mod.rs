@@ -483,7 +483,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             _ if type_id == REDUCE => self.reduced(count, body),
             _ if !self.is_form && !self.is_well_typed && is_function(body) => self.in_last_place(|lower| {
                 let (value, call) = (lower.function(body, Called::Own(count)), Called::Own(count));
-                Core::Leave(Box::new(Leave { value, call, type_id, is_rule: true }))
+                Core::Leave(Box::new(Leave { value, call, type_id, is_rule: true, is_code: true }))
             }),
             _ if !self.is_form && !self.is_well_typed && may_be_function(body) => {
                 let slot = self.slot();
@@ -505,7 +505,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
         if is_function(body) {
             return self.in_last_place(|lower| lower.function(body, Called::Own(count)));
         }
-        let node = self.lower_with_passes(|lower| lower.quote(body));
+        let node = self.lower_with_passes(|lower| match body {
+            Atom::Variable(_) => Core::Resolved(Box::new(lower.quote(body))),
+            body => lower.quote(body),
+        });
         let slot = self.slot();
         self.node(&node, Dest::Slot(slot));
         let may_be_code = matches!(body, Atom::Variable(_)) || may_be_code(body);

@@ -143,6 +143,16 @@ impl Compiler<'_, '_> {
         self.finish(dst, dest);
     }
 
+    /// What a variable stands for, unless it needs to be evaluated.
+    pub(super) fn unless_evaluated(&mut self, variable: &Variable, otherwise: &Core, dest: Dest) {
+        let (slot, dst) = (self.state.variables[variable], self.target(dest));
+        let (before, join) = (self.state.clone(), self.label());
+        self.emit_to(Instruction::KeepEvaluated { slot, dst, or: 0 }, join);
+        self.node(otherwise, Dest::Slot(dst));
+        self.joined_at(join, before, dst);
+        self.finish(dst, dest);
+    }
+
     /// The template of a call that is shown.
     fn called(&mut self, call: &Called) -> u32 {
         match call {
@@ -171,7 +181,7 @@ impl Compiler<'_, '_> {
 
     /// What stands for a call becomes the result of the frame.
     pub(super) fn leave(&mut self, leave: &Leave) {
-        let Leave { value, call, type_id, is_rule } = leave;
+        let Leave { value, call, type_id, is_rule, is_code } = leave;
         let (type_id, function) = (*type_id, if *is_rule { self.function } else { NO_FUNCTION });
         // What tells whether the call came to itself is gone when the code has run.
         let came = (*is_rule && self.run.m.code.is_exact).then(|| {
@@ -180,7 +190,13 @@ impl Compiler<'_, '_> {
             self.mark_live(dst);
             dst
         });
-        let slot = self.slot_of_node(value);
+        let mut slot = self.slot_of_node(value);
+        if !is_code {
+            let dst = self.slot();
+            self.emit(Instruction::Resolve { slot, dst });
+            self.mark_live(dst);
+            slot = dst;
+        }
         let call = self.called(call);
         self.emit(match came {
             None => Instruction::Leave { slot, type_id, call, function },

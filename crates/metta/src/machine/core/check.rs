@@ -21,6 +21,7 @@ fn check_within(node: &Core, is_known: &dyn Fn(&Variable) -> bool, known: &mut V
     };
     match node {
         Core::Variable(it) | Core::Evaluated(it) | Core::Evaluate { variable: it, .. } => must_stand(known, it)?,
+        Core::UnlessEvaluated { variable, .. } => must_stand(known, variable)?,
         Core::Quote(atom) => variables(atom).iter().try_for_each(|variable| must_stand(known, variable))?,
         Core::Fresh { variables, .. } => known.extend(variables.iter().cloned()),
         Core::Guarded(guarded) => {

@@ -51,6 +51,11 @@ pub(super) enum Core {
     Evaluate { variable: Variable, type_id: TypeId, position: Position },
     /// What a variable stands for, which was evaluated: wherever it is put, it is not evaluated again.
     Evaluated(Variable),
+    /// A value, with what is bound in it put in if it is evaluated data: then it is evaluated data no more.
+    Resolved(Box<Core>),
+    /// What a variable stands for, as it stands if it is a variable or evaluated data, whatever was bound in that since it was resolved; else
+    /// what the node says.
+    UnlessEvaluated { variable: Variable, otherwise: Box<Core> },
     /// An expression that is evaluated without code of its own.
     Written(Written),
     /// These variables are made first.
@@ -476,6 +481,8 @@ pub(super) struct Leave {
     pub(super) type_id: TypeId,
     /// Whether it is the body of a rule of the function that was called.
     pub(super) is_rule: bool,
+    /// Whether it is minimal code that gives the value as it stands: evaluated data stays that, whatever was bound in it since it was resolved.
+    pub(super) is_code: bool,
 }
 
 /// A tuple whose head is known when it is evaluated.
@@ -543,7 +550,7 @@ impl Core {
             | Self::Variable(_)
             | Self::Evaluate { .. }
             | Self::Evaluated(_) => true,
-            Self::Fresh { then, .. } => then.is_simple(),
+            Self::Fresh { then, .. } | Self::Resolved(then) => then.is_simple(),
             _ => false,
         }
     }
@@ -592,6 +599,8 @@ impl Core {
             | Self::Substitute(_)
             | Self::Written(_) => {}
             Self::Fresh { then, .. }
+            | Self::Resolved(then)
+            | Self::UnlessEvaluated { otherwise: then, .. }
             | Self::Gathered(then)
             | Self::Reduct { value: then, .. }
             | Self::Collect { goal: then, .. }
@@ -661,6 +670,8 @@ impl Core {
             | Self::Substitute(_)
             | Self::Written(_) => {}
             Self::Fresh { then, .. }
+            | Self::Resolved(then)
+            | Self::UnlessEvaluated { otherwise: then, .. }
             | Self::Gathered(then)
             | Self::Reduct { value: then, .. }
             | Self::Collect { goal: then, .. }

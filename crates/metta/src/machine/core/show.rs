@@ -120,6 +120,15 @@ impl Writer<'_> {
                 let line = format!("{}, evaluated", self.variable(variable));
                 self.line(depth, &line);
             }
+            Core::Resolved(value) => {
+                self.line(depth, "resolved");
+                self.node(value, depth + 1);
+            }
+            Core::UnlessEvaluated { variable, otherwise } => {
+                let line = format!("{}, unless it needs to be evaluated", self.variable(variable));
+                self.line(depth, &line);
+                self.node(otherwise, depth + 1);
+            }
             Core::Written(written) => {
                 let (atom, expected) = (self.atom(&written.atom), self.expected(written.type_id));
                 let by = match written.by {

@@ -177,7 +177,7 @@ impl Lower<'_> {
             Loop::Fold => {
                 let call = Called::Written { atom: made.call.clone(), anew: own };
                 let value = Core::Variable(found.clone());
-                Core::Leave(Box::new(Leave { value, call, type_id: 0, is_rule: false }))
+                Core::Leave(Box::new(Leave { value, call, type_id: 0, is_rule: false, is_code: false }))
             }
             Loop::Map if !is_code => Core::LeaveList(Box::new(in_order(found))),
             Loop::Map | Loop::Filter => self.evaluated_list(found),
@@ -296,7 +296,13 @@ impl Lower<'_> {
             (Loop::Fold, [of_found, of_element, template, start]) => {
                 let call = call_of("foldl-atom", &[list, start, of_found, of_element, template]);
                 let value = Core::Variable(found.clone());
-                Core::Leave(Box::new(Leave { value, call: Called::written(&call), type_id, is_rule: false }))
+                Core::Leave(Box::new(Leave {
+                    value,
+                    call: Called::written(&call),
+                    type_id,
+                    is_rule: false,
+                    is_code: false,
+                }))
             }
             _ if type_id == REDUCE => in_order(found),
             _ => self.evaluated_list(found),

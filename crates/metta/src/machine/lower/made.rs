@@ -239,9 +239,10 @@ impl Lower<'_> {
 
     /// The code of a function made for an expression; `further` stand for the arguments behind those of its variables.
     pub(in crate::machine) fn made_code(&mut self, made: &SyntheticFunction, further: &[Variable]) -> Core {
+        let is_code = matches!(made.what, SyntheticBody::Minimal(_));
         let leave = |value: Core| {
             let (call, type_id) = (Called::written(&made.call), made.type_id);
-            Core::Leave(Box::new(Leave { value, call, type_id, is_rule: false }))
+            Core::Leave(Box::new(Leave { value, call, type_id, is_rule: false, is_code }))
         };
         match &made.what {
             SyntheticBody::Minimal(code) => leave(self.minimal(code)),
@@ -314,10 +315,10 @@ impl Lower<'_> {
     ) -> Option<(Vec<Test>, Core)> {
         let leave = |value: Core| {
             if type_id == REDUCE {
-                return value;
+                return Core::Resolved(Box::new(value));
             }
             let call = Called::Own(arguments.len());
-            Core::Leave(Box::new(Leave { value, call, type_id, is_rule: false }))
+            Core::Leave(Box::new(Leave { value, call, type_id, is_rule: false, is_code: false }))
         };
         let is = |place: usize, guard: Guard| Test::Is(arguments[place].clone(), guard);
         let goal = |place: usize| Atom::Variable(arguments[place].clone());

@@ -7,6 +7,8 @@
 //! 4. Inside `function` a result that can be seen here is code that goes on; what cannot be seen is looked at when it is there.
 //! 5. `collapse-bind` with what takes its pairs apart again is a collection of results.
 //! 6. What remains is run by the interpreter.
+//! 7. Evaluated data is not evaluated as a result, or by `metta`, whatever was bound in it since what is bound was put in. So code puts that in
+//!    where the interpreter does: where it begins, for what `eval` reduces, behind `metta`, and where `unify` has matched.
 
 use super::Lower;
 use crate::instructions::{MinimalInstruction, free_variables, instruction_of, is_function, is_instruction};
@@ -47,12 +49,12 @@ struct MinimalCode<'m, 'l> {
 impl<'l> Lower<'l> {
     /// What minimal code comes to. All variables that are known before stand for values.
     pub(super) fn minimal(&mut self, code: &Atom) -> Core {
-        self.minimal_code().whole(code)
+        self.minimal_code().resolved(&[code], |minimal| minimal.whole(code))
     }
 
     /// The body of a rule that is `(function …)`: what it returns.
     pub(in crate::machine) fn function(&mut self, function: &Atom, call: Called) -> Core {
-        self.minimal_code().function(function, call)
+        self.minimal_code().resolved(&[function], |minimal| minimal.function(function, call))
     }
 
     fn minimal_code(&mut self) -> MinimalCode<'_, 'l> {
@@ -95,6 +97,18 @@ impl MinimalCode<'_, '_> {
         self.apart(code, |code, atom| match is_run {
             true => code.at_run_time(atom, Within::Code),
             false => code.code(atom, Within::Code),
+        })
+    }
+
+    /// Code that begins where the interpreter has put in what is bound. Step 7.
+    fn resolved(&mut self, code: &[&Atom], make: impl FnOnce(&mut Self) -> Core) -> Core {
+        let facts = &self.lower.facts;
+        let mut handed = handed_on(code);
+        handed.retain(|variable| facts.scope.is_known(variable) && facts.scope.fact(variable).is_none());
+        let node = make(self);
+        handed.into_iter().fold(node, |then, variable| {
+            let value = Core::Resolved(Box::new(Core::Variable(variable.clone())));
+            Core::Let { variable, value: Box::new(value), then: Box::new(then) }
         })
     }
 
@@ -279,7 +293,7 @@ impl MinimalCode<'_, '_> {
     fn eval(&mut self, atom: &Atom, call: &Atom, within: Within) -> Core {
         let Some([head, arguments @ ..]) = call.children() else { return self.reduced(call, within) };
         match head {
-            Atom::Symbol(_) if is_instruction(call) => self.code(call, within),
+            Atom::Symbol(_) if is_instruction(call) => self.resolved(&[call], |code| code.code(call, within)),
             Atom::Symbol(name)
                 if name.as_str() == "collapse"
                     && self.lower.facts.run.special_form("collapse", arguments.len()).is_some() =>
@@ -345,7 +359,7 @@ impl MinimalCode<'_, '_> {
         let operands = tested.iter().map(|tested| self.lower.quote(tested)).collect();
         let [then, otherwise] = branches.map(|branch| {
             let mark = self.lower.facts.scope.mark();
-            let node = self.eval_branch(branch, within);
+            let node = self.resolved(&[branch], |code| code.eval_branch(branch, within));
             self.lower.facts.scope.forget_from(mark);
             node
         });
@@ -384,7 +398,7 @@ impl MinimalCode<'_, '_> {
         let mark = self.lower.facts.scope.mark();
         self.lower.facts.scope.learn_each(&new);
         let added: Vec<Variable> = new.into_iter().filter(|variable| self.fixed.insert(variable.clone())).collect();
-        let then = self.branch(then, within);
+        let then = self.resolved(&[then], |code| code.branch(then, within));
         added.iter().for_each(|variable| _ = self.fixed.remove(variable));
         self.lower.facts.scope.forget_from(mark);
         let otherwise = self.branch(otherwise, within);
@@ -417,11 +431,46 @@ impl MinimalCode<'_, '_> {
         let is_raw = asks_for_expression && matches!(goal, Atom::Expression(_)) || type_id == Some(types.atom_type);
         let Some(type_id) = type_id.filter(|_| !is_odd) else { return self.at_run_time(atom, within) };
         let node = self.apart(goal, |code, goal| {
-            let value = if is_raw { code.lower.quote(goal) } else { code.lower.argument(goal, type_id) };
-            Core::AsValue(Box::new(value))
+            if is_raw {
+                return Core::AsValue(Box::new(code.lower.quote(goal)));
+            }
+            let was_known = |variable: &Variable| code.lower.facts.scope.is_known(variable);
+            let goal_of = match goal {
+                Atom::Variable(variable) if was_known(variable) => Some(variable.clone()),
+                _ => None,
+            };
+            let value = Core::AsValue(Box::new(code.lower.argument(goal, type_id)));
+            let value = Core::Resolved(Box::new(value));
+            match goal_of {
+                Some(variable) => Core::UnlessEvaluated { variable, otherwise: Box::new(value) },
+                None => value,
+            }
         });
         result(node, within)
     }
+}
+
+/// The variables that code gives as they stand, or hands on to code inside, but for those where what is bound is put in again.
+fn handed_on(code: &[&Atom]) -> Vec<Variable> {
+    let (mut work, mut handed) = (code.to_vec(), Vec::new());
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Variable(variable) if !handed.contains(variable) => handed.push(variable.clone()),
+            Atom::Expression(_) => match atom.children() {
+                Some([chain, nested, Atom::Variable(_), template]) if chain.is_symbol("chain") => {
+                    work.extend([nested, template]);
+                }
+                Some([head, inside]) if head.is_symbol("function") || head.is_symbol(names::RETURN) => {
+                    work.push(inside)
+                }
+                Some([metta, goal @ Atom::Variable(_), _, _]) if metta.is_symbol("metta") => work.push(goal),
+                Some([unify, _, _, _, otherwise]) if unify.is_symbol("unify") => work.push(otherwise),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    handed
 }
 
 /// What code comes to, or what a `function` does with it.
