@@ -18,7 +18,7 @@ const PROLOGUE: &str = "\
 (= (returning $x) (function (return $x)))
 (= (returning-behind $x $y) (function (chain (eval (bz $x)) $r (return $x))))
 (= (coming-behind $x $y) (chain (eval (bp $y)) $r $x))
-(= (same $x) $x) (= (g $x $y) (G $y $x)) (= (h a $y) (H $y)) (= (free) $new)
+(= (same $x) $x) (= (g $x $y) (G $y $x)) (= (g3 $x $y $z) (G $z $y $x)) (= (h a $y) (H $y)) (= (free) $new)
 (: raw (-> Atom %Undefined%)) (= (raw $x) $x)
 (: rawq (-> Atom Atom)) (= (rawq $x) (Q $x))
 (: T2 (-> $t $u D)) (: D2 (-> %Undefined% %Undefined% D)) (: D3 (-> D D D))
@@ -29,6 +29,14 @@ const PROLOGUE: &str = "\
 (: raw-data (-> Atom Atom %Undefined%)) (= (raw-data $x $y) (D3 $x $y))
 (: raw-call (-> Atom Atom %Undefined%)) (= (raw-call $x $y) (g $x $y))
 (: raw-typed (-> Atom Atom %Undefined%)) (= (raw-typed $x $y) (tu $x $y))
+(: raw-in-call (-> Atom Atom %Undefined%)) (= (raw-in-call $x $y) (g (S $x) $y))
+(: raw-behind-call (-> Atom Atom %Undefined%)) (= (raw-behind-call $x $y) (g3 $x (S a) $y))
+(: raw-in-typed (-> Atom Atom %Undefined%)) (= (raw-in-typed $x $y) (tu (S $x) $y))
+(: raw-in-data (-> Atom Atom %Undefined%)) (= (raw-in-data $x $y) (R (S $x) $y (same a)))
+(: raw-equal (-> Atom Atom %Undefined%)) (= (raw-equal $x $y) (id (== $x $y)))
+(: raw-in-equal (-> Atom Atom %Undefined%)) (= (raw-in-equal $x $y) (== (S $x) $y))
+(: raw-in-list (-> Atom Atom %Undefined%)) (= (raw-in-list $x $y) (Q (S $x) (S $y) $y))
+(: raw-headed (-> Atom Atom %Undefined%)) (= (raw-headed $x $y) ((quote R) $x $y))
 (: raw-head (-> Atom Atom %Undefined%)) (= (raw-head $x $y) ($x $y))
 (fact (k 1)) (stored (Z $v))
 ";
@@ -58,6 +66,8 @@ const BINDERS: &[&str] = &[
 const PLACES: &[&str] = &[
     "(R B X)", "(R B X)", "(B X)", "(R A B X)", "(T2 B X)", "(D2 B X)", "(D3 B X)", "(g B X)", "(tu B X)", "(tn B X)",
     "(raw-tuple B X)", "(raw-inside B X)", "(raw-data B X)", "(raw-call B X)", "(raw-typed B X)", "(raw-head B X)",
+    "(raw-in-call B X)", "(raw-behind-call B X)", "(raw-in-typed B X)", "(raw-in-data B X)", "(raw-equal B X)", "(raw-in-equal B X)",
+    "(raw-in-list B X)", "(raw-headed B X)", "((quote R) B X)", "(let $w# ((quote R) A) (P B $w#))", "(let $w# ((quote R) a A) ($w# B X))",
     "(let $r# B (R $r# X))", "(let $r# B X)", "(chain (eval B) $r# (R $r# X))", "(chain B $r# ($r# X))",
     "(function (chain (eval B) $r# (return (R $r# X))))", "(superpose (B X))",
     "(collapse (superpose (B X)))", "(if (== B done) X X)", "(case B (($_# X)))", "(case B ((nope 1) ($s# X)))",

@@ -287,6 +287,8 @@ impl Running<'_> {
                 self.m.evaluated(call)
             }
             true => self.m.values.note_normal(call, self.m.types.notes).unmarked(),
+            // It came to itself.
+            false if same => self.m.evaluated(call),
             false => call,
         };
         if tail {
@@ -307,7 +309,7 @@ impl Running<'_> {
             return self.give_tuple(length);
         }
         let call = self.m.tuple_of(length)?;
-        self.give(call)
+        self.give_as_it_came(call, length)
     }
 
     /// Nothing reduces a tuple whose children are evaluated.

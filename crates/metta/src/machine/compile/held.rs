@@ -74,7 +74,10 @@ fn may_bind(node: &Core) -> bool {
         Core::Fresh { then, .. } | Core::Gathered(then) => may_bind(then),
         Core::Guarded(guarded) => may_bind(&guarded.fast),
         Core::Compute(compute) => compute.operands.iter().any(may_bind),
-        Core::Data(data) => data.around.is_some() || data.children.iter().any(may_bind),
+        Core::Data(data) => {
+            let holds = |child: &Core| matches!(child, Core::Evaluate { .. }) || may_bind(child);
+            data.around.is_some() || data.children.iter().any(holds)
+        }
         _ => true,
     }
 }

@@ -246,8 +246,11 @@ impl Lower<'_> {
                         continue;
                     }
                     // Arithmetic on numbers binds nothing.
-                    may_bind |=
-                        calls.drain(..).any(|call| !self.facts.is_same(call) && !self.facts.has_one_result(call));
+                    may_bind |= calls.drain(..).any(|call| match self.facts.is_same(call) {
+                        // What stands in data may be a call.
+                        true => variables(call).iter().any(|inside| self.facts.scope.fact(inside).is_none()),
+                        false => !self.facts.has_one_result(call),
+                    });
                     if may_bind {
                         held.push(variable.clone());
                     }
