@@ -4,8 +4,8 @@
 //! Which type a variable of a function type stands for is known when an argument has been evaluated. Engines that look at the types
 //! afterwards see what later arguments have bound, and those that evaluate a call once more have its effects twice.
 //!
-//! Half of the programs have arguments of all types with several answers, each of which may be printed once the call is evaluated; the
-//! other half have effects in arguments, and numbers only. An engine may differ where types do not agree after an effect of an argument.
+//! Half of the programs have effects in arguments. Arguments are of all types, with several answers, each of which may be printed once the call is
+//! evaluated.
 
 use crate::Dice;
 
@@ -20,6 +20,7 @@ const PROLOGUE: &str = "\
 (= (two) (match &self (n $y) $y))
 (= (loud $x) (let $_ (println! (told $x)) $x))
 (= (each $x) (superpose ($x 1)))
+(= (loudly $x) (part (loud $x))) (= (printed $x) (again (part (println! $x))))
 (= (noted $x) (chain (println! (noted $x)) $_ $x))
 (= (several) a) (= (several) sym) (= (several) typed) (= (several) 1) (= (several) text)
 (= (again $x) $x) (= (again $x) sym) (= (again $x) (part $x))
@@ -31,7 +32,6 @@ const PROLOGUE: &str = "\
 
 /// What an argument of a declared type may be of.
 const FORMALS: [&str; 10] = ["$t", "$t", "$t", "$u", "($t)", "(List $t)", "(T $t)", "Number", "Atom", "%Undefined%"];
-const OF_NUMBERS: [&str; 4] = ["$t", "$u", "Number", "%Undefined%"];
 
 /// What arguments come to, once evaluated.
 const VALUES: [&str; 26] = [
@@ -62,11 +62,11 @@ const VALUES: [&str; 26] = [
     "(let $z (several) $z)",
     "(match &self (m $y) $y)",
 ];
-const NUMBERS: [&str; 6] = ["1", "2", "(+ 1 2)", "$y", "(match &self (m $y) $y)", "(count 1 2)"];
 
 /// What they are evaluated by.
 const PLAIN: [&str; 6] = ["part", "part", "fed", "each", "again", "rarely"];
-const WITH_EFFECTS: [&str; 5] = ["loud", "each", "noted", "added", "part"];
+const WITH_EFFECTS: [&str; 12] =
+    ["loud", "loud", "each", "noted", "added", "part", "part", "again", "fed", "loudly", "loudly", "printed"];
 
 /// A program of a seed.
 #[must_use]
@@ -102,7 +102,7 @@ struct TypedParts {
 
 impl TypedParts {
     fn formal(&mut self) -> &'static str {
-        if self.has_effects { self.dice.pick(&OF_NUMBERS) } else { self.dice.pick(&FORMALS) }
+        self.dice.pick(&FORMALS)
     }
 
     fn call(&mut self, depth: usize) -> String {
@@ -115,18 +115,15 @@ impl TypedParts {
         format!("({name} {})", arguments.join(" "))
     }
 
-    /// A value with several answers, where there are no effects.
+    /// A value with several answers.
     fn several(&mut self) -> &'static str {
-        if self.has_effects { "1" } else { self.dice.pick(&["(several)", "(superpose (1 a))", "(again 1)"]) }
+        self.dice.pick(&["(several)", "(superpose (1 a))", "(again 1)"])
     }
 
     fn argument(&mut self, depth: usize) -> String {
-        let (values, wrapped) = match self.has_effects {
-            true => (&NUMBERS[..], &WITH_EFFECTS[..]),
-            false => (&VALUES[..], &PLAIN[..]),
-        };
-        let is_nested = depth > 0 && !self.has_effects && self.dice.one_in(6);
-        let value = if is_nested { self.call(depth - 1) } else { self.dice.pick(values).to_owned() };
+        let wrapped = if self.has_effects { &WITH_EFFECTS[..] } else { &PLAIN[..] };
+        let is_nested = depth > 0 && self.dice.one_in(6);
+        let value = if is_nested { self.call(depth - 1) } else { self.dice.pick(&VALUES).to_owned() };
         if self.dice.one_in(6) { value } else { format!("({} {value})", self.dice.pick(wrapped)) }
     }
 }

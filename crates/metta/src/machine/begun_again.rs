@@ -2,7 +2,8 @@
 //!
 //! 1. The frame of a typed call whose types are not declared keeps how many variables were bound before it ([`Restart`]), and with how many
 //!    results of all arguments it has gone on. The interpreter evaluates the call from its beginning and leaves out that many.
-//! 2. A call whose arguments had effects is not begun again. Effects count from the begin of an argument to its first result.
+//! 2. A call whose arguments had effects is not begun again: if it is known that they have some, the interpreter evaluates the call at once
+//!    (`types/effects_named.rs`), else it is an error if types do not agree. Effects count from the begin of an argument to its first result.
 //! 3. A call whose arguments have several results goes on in copies of its frame. What is written to such a word of a copy is written to the
 //!    frame that it was copied from as well, where the next result is taken up.
 //! 4. Where results hid an error about types, that may be one only because something was taken for said: then the call is begun again.
@@ -51,8 +52,7 @@ impl Running<'_> {
     /// Evaluates a call as it was before its arguments bound anything, step by step as the specification has it; says whether it can.
     ///
     /// What it comes to by results that the machine has gone on with is left out, and the results that are left are not gone through. If an
-    /// argument has had effects it cannot be evaluated again: it is taken for one that no type was said of on the way, as what a `let`
-    /// comes to.
+    /// argument has had effects it cannot be evaluated again.
     pub(super) fn is_begun_again(&mut self, length: usize) -> Result<bool, Halt> {
         // Choices that are left may be of alternatives that come to nothing.
         self.m.choices.must_gather()?;
@@ -92,7 +92,7 @@ impl Running<'_> {
             return Ok(false);
         }
         if effects != effects_so_far(self.session) {
-            self.m.frames.set_slot_of_all(length, HELD, restart.with_bound(None).word());
+            self.m.frames.set_slot_of_all(length, HELD, restart.with_effects().word());
         }
         self.m.frames.set_slot_of_all(length, effects_slot(length), raw(NOT_AWAITED));
         Ok(self.m.frames.slot(hidden_slot(length)) != hidden_so_far(self.session) && self.is_begun_again(length)?)

@@ -22,13 +22,7 @@ impl Restart {
     pub(super) fn new(types: KnownTypes, bound: usize, base: usize) -> Self {
         let fits = base < Ref::PAYLOAD_MAX as usize;
         let bound = (fits && types != KnownTypes::Declared).then_some(bound);
-        Self::with(types == KnownTypes::Open, bound)
-    }
-
-    fn with(is_open: bool, bound: Option<usize>) -> Self {
-        // More do not fit. Such a call is not begun again.
-        let bound = bound.filter(|&bound| bound < 1 << 27).map_or(0, |bound| bound as u32 + 1);
-        Self(u32::from(is_open) | bound << 1)
+        Self(u32::from(types == KnownTypes::Open)).with_bound(bound)
     }
 
     pub(super) fn of(word: Ref) -> Self {
@@ -44,12 +38,23 @@ impl Restart {
     }
 
     pub(super) fn with_bound(self, bound: Option<usize>) -> Self {
-        Self::with(self.is_open(), bound)
+        // More do not fit. Such a call is not begun again.
+        let bound = bound.filter(|&bound| bound < 1 << 26).map_or(0, |bound| bound as u32 + 1);
+        Self(self.0 & 3 | bound << 2)
+    }
+
+    /// After an argument has had effects.
+    pub(super) fn with_effects(self) -> Self {
+        Self(self.0 & 1 | 2)
+    }
+
+    pub(super) fn has_effects(self) -> bool {
+        self.0 & 2 == 2
     }
 
     /// How many variables were bound before the call.
     pub(super) fn bound(self) -> Option<usize> {
-        (self.0 >> 1).checked_sub(1).map(|bound| bound as usize)
+        (self.0 >> 2).checked_sub(1).map(|bound| bound as usize)
     }
 }
 

@@ -1152,3 +1152,30 @@ fn what_was_evaluated_is_given_by_minimal_code_as_it_stands() {
     let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
     check_both(&programs);
 }
+
+/// What stands in data may be a call, and a tuple whose head is an expression came to itself.
+#[test]
+fn what_was_evaluated_is_data_behind_data_that_holds_a_call() {
+    let rules = "(= (b (Z (k 1))) done) (= (k 1) 2) (= (g $x $y) (G $y $x)) (: raw (-> Atom Atom %Undefined%))
+         (: tu (-> %Undefined% %Undefined% D)) (= (tu $x $y) (U $y $x))";
+    let programs = [
+        ("(= (raw $x $y) (g (S $x) $y)) !(let $w (Z $p) (raw (b $w) $w))", "[(G (Z (k 1)) (S done))]"),
+        ("(= (raw $x $y) (tu (S $x) $y)) !(let $w (Z $p) (raw (b $w) $w))", "[(U (Z (k 1)) (S done))]"),
+        ("(= (f $a) (let $w ((quote R) $a) (P (b $a) $w))) !(f (Z $p))", "[(P done ((quote R) (Z (k 1))))]"),
+    ];
+    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
+    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
+    check_both(&programs);
+}
+
+#[test]
+fn types_of_a_call_whose_arguments_have_effects_are_as_the_specification_says() {
+    let rules = "(= (part $x) $x) (: Row (-> $t $t Rows)) (: Of (-> $t List Rows))";
+    let programs = [
+        ("!(Row (part (Of a (part (println! said)))) (part \"s\"))", "[(Error \"s\" (BadType Rows String))]"),
+        ("!(Row (part a) (part (let $u (add-atom &self (m 1)) \"s\")))", "[(Row a \"s\")]"),
+    ];
+    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
+    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
+    check_both(&programs);
+}

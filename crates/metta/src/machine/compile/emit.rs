@@ -2,6 +2,7 @@
 
 use super::head::Or;
 use super::held::hold_data;
+use super::reduction::unless_evaluated;
 use super::{Compiler, Dest, Label, Later};
 use crate::machine::code::{ArgumentSource, Arguments, HEADER, Instruction, Pc, Position, Slot, TypeId};
 use crate::machine::core::{
@@ -76,7 +77,7 @@ impl Compiler<'_, '_> {
                 self.mark_live(dst);
                 self.finish(dst, dest);
             }
-            Core::UnlessEvaluated { variable, otherwise } => self.unless_evaluated(variable, otherwise, dest),
+            Core::UnlessEvaluated { variable, otherwise } => unless_evaluated(self, variable, otherwise, dest),
             Core::Written(written) => self.written(written, dest, None),
             Core::Fresh { .. } => self.node(node, dest),
             Core::Guarded(guarded) => self.guarded(guarded, dest),

@@ -143,16 +143,6 @@ impl Compiler<'_, '_> {
         self.finish(dst, dest);
     }
 
-    /// What a variable stands for, unless it needs to be evaluated.
-    pub(super) fn unless_evaluated(&mut self, variable: &Variable, otherwise: &Core, dest: Dest) {
-        let (slot, dst) = (self.state.variables[variable], self.target(dest));
-        let (before, join) = (self.state.clone(), self.label());
-        self.emit_to(Instruction::KeepEvaluated { slot, dst, or: 0 }, join);
-        self.node(otherwise, Dest::Slot(dst));
-        self.joined_at(join, before, dst);
-        self.finish(dst, dest);
-    }
-
     /// The template of a call that is shown.
     fn called(&mut self, call: &Called) -> u32 {
         match call {
@@ -307,4 +297,14 @@ impl Compiler<'_, '_> {
         }
         first
     }
+}
+
+/// What a variable stands for, unless it needs to be evaluated.
+pub(super) fn unless_evaluated(compiler: &mut Compiler<'_, '_>, variable: &Variable, otherwise: &Core, dest: Dest) {
+    let (slot, dst) = (compiler.state.variables[variable], compiler.target(dest));
+    let (before, join) = (compiler.state.clone(), compiler.label());
+    compiler.emit_to(Instruction::KeepEvaluated { slot, dst, or: 0 }, join);
+    compiler.node(otherwise, Dest::Slot(dst));
+    compiler.joined_at(join, before, dst);
+    compiler.finish(dst, dest);
 }

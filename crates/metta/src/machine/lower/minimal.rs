@@ -49,12 +49,12 @@ struct MinimalCode<'m, 'l> {
 impl<'l> Lower<'l> {
     /// What minimal code comes to. All variables that are known before stand for values.
     pub(super) fn minimal(&mut self, code: &Atom) -> Core {
-        self.minimal_code().resolved(&[code], |minimal| minimal.whole(code))
+        self.minimal_code().resolved(code, |minimal| minimal.whole(code))
     }
 
     /// The body of a rule that is `(function …)`: what it returns.
     pub(in crate::machine) fn function(&mut self, function: &Atom, call: Called) -> Core {
-        self.minimal_code().resolved(&[function], |minimal| minimal.function(function, call))
+        self.minimal_code().resolved(function, |minimal| minimal.function(function, call))
     }
 
     fn minimal_code(&mut self) -> MinimalCode<'_, 'l> {
@@ -101,9 +101,10 @@ impl MinimalCode<'_, '_> {
     }
 
     /// Code that begins where the interpreter has put in what is bound. Step 7.
-    fn resolved(&mut self, code: &[&Atom], make: impl FnOnce(&mut Self) -> Core) -> Core {
+    fn resolved(&mut self, code: &Atom, make: impl FnOnce(&mut Self) -> Core) -> Core {
         let facts = &self.lower.facts;
-        let mut handed = handed_on(code);
+        let mut handed = Vec::new();
+        add_handed_on(code, &mut handed);
         handed.retain(|variable| facts.scope.is_known(variable) && facts.scope.fact(variable).is_none());
         let node = make(self);
         handed.into_iter().fold(node, |then, variable| {
@@ -293,7 +294,7 @@ impl MinimalCode<'_, '_> {
     fn eval(&mut self, atom: &Atom, call: &Atom, within: Within) -> Core {
         let Some([head, arguments @ ..]) = call.children() else { return self.reduced(call, within) };
         match head {
-            Atom::Symbol(_) if is_instruction(call) => self.resolved(&[call], |code| code.code(call, within)),
+            Atom::Symbol(_) if is_instruction(call) => self.resolved(call, |code| code.code(call, within)),
             Atom::Symbol(name)
                 if name.as_str() == "collapse"
                     && self.lower.facts.run.special_form("collapse", arguments.len()).is_some() =>
@@ -359,7 +360,7 @@ impl MinimalCode<'_, '_> {
         let operands = tested.iter().map(|tested| self.lower.quote(tested)).collect();
         let [then, otherwise] = branches.map(|branch| {
             let mark = self.lower.facts.scope.mark();
-            let node = self.resolved(&[branch], |code| code.eval_branch(branch, within));
+            let node = self.resolved(branch, |code| code.eval_branch(branch, within));
             self.lower.facts.scope.forget_from(mark);
             node
         });
@@ -398,7 +399,7 @@ impl MinimalCode<'_, '_> {
         let mark = self.lower.facts.scope.mark();
         self.lower.facts.scope.learn_each(&new);
         let added: Vec<Variable> = new.into_iter().filter(|variable| self.fixed.insert(variable.clone())).collect();
-        let then = self.resolved(&[then], |code| code.branch(then, within));
+        let then = self.resolved(then, |code| code.branch(then, within));
         added.iter().for_each(|variable| _ = self.fixed.remove(variable));
         self.lower.facts.scope.forget_from(mark);
         let otherwise = self.branch(otherwise, within);
@@ -450,27 +451,24 @@ impl MinimalCode<'_, '_> {
     }
 }
 
-/// The variables that code gives as they stand, or hands on to code inside, but for those where what is bound is put in again.
-fn handed_on(code: &[&Atom]) -> Vec<Variable> {
-    let (mut work, mut handed) = (code.to_vec(), Vec::new());
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Variable(variable) if !handed.contains(variable) => handed.push(variable.clone()),
-            Atom::Expression(_) => match atom.children() {
-                Some([chain, nested, Atom::Variable(_), template]) if chain.is_symbol("chain") => {
-                    work.extend([nested, template]);
-                }
-                Some([head, inside]) if head.is_symbol("function") || head.is_symbol(names::RETURN) => {
-                    work.push(inside)
-                }
-                Some([metta, goal @ Atom::Variable(_), _, _]) if metta.is_symbol("metta") => work.push(goal),
-                Some([unify, _, _, _, otherwise]) if unify.is_symbol("unify") => work.push(otherwise),
-                _ => {}
-            },
-            _ => {}
-        }
+/// Adds the variables that code, which is no deeper than what is compiled, gives as they stand, or hands on to code inside, but for those where
+/// what is bound is put in again.
+fn add_handed_on(code: &Atom, handed: &mut Vec<Variable>) {
+    if let Atom::Variable(variable) = code
+        && !handed.contains(variable)
+    {
+        handed.push(variable.clone());
     }
-    handed
+    let inside = match code.children() {
+        Some([chain, nested, Atom::Variable(_), template]) if chain.is_symbol("chain") => {
+            [Some(nested), Some(template)]
+        }
+        Some([head, inside]) if head.is_symbol("function") || head.is_symbol(names::RETURN) => [Some(inside), None],
+        Some([metta, goal @ Atom::Variable(_), _, _]) if metta.is_symbol("metta") => [Some(goal), None],
+        Some([unify, _, _, _, otherwise]) if unify.is_symbol("unify") => [Some(otherwise), None],
+        _ => [None, None],
+    };
+    inside.into_iter().flatten().for_each(|inside| add_handed_on(inside, handed));
 }
 
 /// What code comes to, or what a `function` does with it.

@@ -7,6 +7,7 @@ use super::signatures::{HeadKind, Signature};
 use crate::machine::code::{Slot, TypeId};
 use crate::machine::halt::Halt;
 use crate::machine::words::SYMBOL;
+use crate::types;
 use region::Ref;
 use space::Atom;
 
@@ -50,16 +51,50 @@ impl FunctionTypes<'_> {
             1 if head.tag() == SYMBOL && self.rules.is_constructor(head, count)? => {
                 Ok(Some((signature, KnownTypes::Inferred)))
             }
-            _ if self.depends_on_ways(call, open)? => Ok(None),
+            _ if self.depends_on_ways(call, function, open)? => Ok(None),
             _ => Ok(Some((signature, KnownTypes::Open))),
         }
     }
 
-    /// Whether it depends on the way of an evaluation if one of these arguments, a bit for each, says of which type it is.
-    fn depends_on_ways(&mut self, call: Ref, open: u32) -> Result<bool, Halt> {
-        for place in (0..self.rules.types().values.heap.length(call) - 1).filter(|place| open >> place & 1 == 1) {
+    /// Whether it depends on the way of an evaluation if one of these arguments, a bit for each, says of which type it is. Where that is not
+    /// known it is taken for said, unless an argument has effects: then the call could not be begun again.
+    fn depends_on_ways(&mut self, call: Ref, function: &Atom, open: u32) -> Result<bool, Halt> {
+        let count = self.rules.types().values.heap.length(call) - 1;
+        for place in (0..count).filter(|place| open >> place & 1 == 1) {
             let argument = self.rules.types().values.heap.child(call, place + 1);
             if self.type_flow(argument)?.depends() {
+                return Ok(true);
+            }
+        }
+        if !self.takes_for_said(call, function)? {
+            return Ok(false);
+        }
+        for place in 1..=count {
+            let argument = self.rules.types().values.heap.child(call, place);
+            if self.names_effects(argument)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether types of a call that cannot be begun again are not known: of an argument whose type has variables it is not known if its
+    /// evaluation says the type.
+    pub(in crate::machine) fn is_untold(&mut self, call: Ref) -> Result<bool, Halt> {
+        let TypeChecker { values, .. } = self.rules.types();
+        let (head, count) = (values.heap.walk(values.heap.child(call, 0)), values.heap.length(call) - 1);
+        match self.rules.types().head_kind(head, count) {
+            HeadKind::Parametric(function) => self.takes_for_said(call, &function),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether of an argument whose declared type has variables it is not known if its evaluation says the type.
+    fn takes_for_said(&mut self, call: Ref, function: &Atom) -> Result<bool, Halt> {
+        let (formals, _) = types::function_parts(function);
+        for (place, _) in formals.iter().enumerate().filter(|(_, formal)| !formal.is_ground()) {
+            let argument = self.rules.types().values.heap.child(call, place + 1);
+            if self.type_flow(argument)?.is_taken_for_said() {
                 return Ok(true);
             }
         }

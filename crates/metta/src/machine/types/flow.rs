@@ -11,7 +11,7 @@
 //!    call, and the specification is followed step by step.
 //! 5. Where a function without a type has such ends, or what is called stands in a variable, it is taken for said: programs in which
 //!    constructors alone have types stay in the machine. If the types do not agree then, the call is begun again as the specification has
-//!    it ([`crate::machine::begun_again`]), unless its arguments had an effect.
+//!    it ([`crate::machine::begun_again`]), unless its arguments have an effect.
 
 use super::TypeChecker;
 use super::rules::FunctionTypes;
@@ -61,6 +61,11 @@ impl TypeFlow {
     /// Whether it depends on the way that an evaluation takes.
     pub(super) fn depends(self) -> bool {
         self.has_said && self.has_lost && !self.is_vague || self.is_raw
+    }
+
+    /// Whether it is not known if a type is said.
+    pub(super) fn is_taken_for_said(self) -> bool {
+        self.has_said && self.has_lost
     }
 
     /// Whether a type is said. An evaluation that never ends says nothing that anything could contradict.

@@ -29,6 +29,7 @@ mod arrows;
 mod calls;
 mod certain;
 mod data;
+mod effects_named;
 mod flow;
 mod heads;
 mod indexed;
@@ -91,6 +92,8 @@ pub(super) struct Types {
     well_typed: WellTyped,
     /// Whether evaluations say a type that their declaration leaves open.
     flows: FxHashMap<Callee, TypeFlow>,
+    /// Whether functions name native functions with effects.
+    naming_effects: FxHashMap<Callee, bool>,
     pub(super) number_type: TypeId,
     pub(super) bool_type: TypeId,
     pub(super) atom_type: TypeId,
@@ -123,6 +126,7 @@ impl Default for Types {
             schemes: Schemes::default(),
             well_typed: WellTyped::default(),
             flows: FxHashMap::default(),
+            naming_effects: FxHashMap::default(),
             notes: Notes::default(),
             closed: TypedData::new(None, None),
         }
@@ -141,6 +145,7 @@ impl Types {
         self.schemes.noted.clear();
         self.well_typed.clear();
         self.flows.clear();
+        self.naming_effects.clear();
         let begins_again = kept_types::next_range(&mut self.notes, kept.chain([&mut self.closed]));
         if is_shape {
             self.heads.clear();
