@@ -269,8 +269,8 @@ impl PatternTree {
     }
 
     /// Up to `most` atoms that may match a query, in no particular order, and whether they are all of them, as far as `looks` looks at
-    /// nodes tell. A node that leads on to one other leads to an atom whatever happens, so a long atom costs no looks. Of a node that leads
-    /// on to more than are left to be looked at, so many are.
+    /// nodes tell. A node that leads on to one other leads to an atom whatever happens, so a long atom costs no looks. If a node leads on
+    /// to more nodes than there are looks left, the others are not reached.
     pub(crate) fn few_candidates(&self, query: &Atom, most: usize, looks: usize) -> (Vec<FoundPattern<'_>>, bool) {
         let (mut found, mut is_all, mut left) = (Vec::new(), true, looks);
         if self.nodes.is_empty() {

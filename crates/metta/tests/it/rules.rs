@@ -113,12 +113,8 @@ fn each_call_of_a_rule_is_found_by_its_arguments() {
 #[test]
 fn a_call_takes_no_more_if_there_are_more_rules_that_it_cannot_reach() {
     // Heads with variables, which a space keeps otherwise than those without.
-    let heads: [fn(usize) -> String; 4] = [
-        |i| format!("{i} $x"),
-        |i| format!("$x {i}"),
-        |i| format!("\"text {i}\" $x"),
-        |i| format!("(pair a {i}) $x"),
-    ];
+    let heads: [fn(usize) -> String; 4] =
+        [|i| format!("{i} $x"), |i| format!("$x {i}"), |i| format!("\"text {i}\" $x"), |i| format!("(pair a {i}) $x")];
     for head in heads {
         let rules = |n: usize| lines(n, |i| format!("(= (rule {}) (+ 1 {i}))", head(i)));
         let calls = lines(40, |i| format!("!(rule {})", head(7 * i + 3).replace('$', "")));
