@@ -46,5 +46,4 @@ mod statistics;
 mod store_verbs;
 mod terminal;
 mod tutorial;
-mod unkept;
 mod watch;

@@ -1,6 +1,6 @@
 //! The session as native functions see it.
 
-use super::{Session, unkept};
+use super::Session;
 use crate::commit::CommitTrigger;
 use crate::documentation::Documentation;
 use crate::effects::Effects;
@@ -163,8 +163,7 @@ impl Environment for Session {
     }
 
     fn bind(&mut self, module: ModuleId, token: &str, is_pattern: bool, atom: Atom) -> Result<(), String> {
-        let place = self.form_place();
-        unkept::bind(self, module, token, is_pattern, atom, place)
+        self.program.bind(module, token, is_pattern, atom)
     }
 
     fn set_setting(&mut self, key: String, value: Atom) {

@@ -14,7 +14,6 @@ mod query_log;
 mod sources;
 mod tabling;
 mod traces;
-pub(crate) mod unkept;
 
 use crate::commit::{Cause, CommitTrigger};
 use crate::environment::{OpenFile, Stop};
@@ -34,7 +33,6 @@ use profile::Profile;
 pub use profile::{Clock, ProfileNode};
 pub(crate) use query_log::Execution;
 pub use query_log::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
-use rustc_hash::FxHashSet;
 pub(crate) use sources::{FormEvent, FormOutcome, parsed_of_atoms};
 pub use sources::{Run, RunEnd, Source};
 use space::Atom;
@@ -203,8 +201,6 @@ pub struct Session {
     /// Whether a form is being evaluated again, so that nothing may be changed and nobody asked.
     is_rehearsing: bool,
     texts: Texts,
-    /// Words without a meaning of which the person was told what they were in an earlier run.
-    told_unkept: FxHashSet<String>,
     /// The functions whose calls are traced, if some are.
     traced: Option<Traced>,
     /// Whether results of pure functions are remembered while a form is evaluated, unless the program says otherwise.
@@ -244,7 +240,6 @@ impl Session {
             is_off_record: false,
             is_rehearsing: false,
             texts: Texts::default(),
-            told_unkept: FxHashSet::default(),
             traced: None,
             memoises: true,
             passes: Default::default(),

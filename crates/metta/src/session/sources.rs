@@ -6,7 +6,6 @@
 
 use super::Session;
 use super::failures::FailedForm;
-use super::unkept;
 use crate::commit::{Cause, CauseKind, CommitTrigger};
 use crate::effects::Effects;
 use crate::environment::Stop;
@@ -230,7 +229,6 @@ impl Session {
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;
             }
-            unkept::tell(self, module, origin, (parsed.tree.text(), form.span), &atom);
             let before = self.program.log().stamp();
             let answer = match form.bang {
                 true if self.is_bound_before(module, &parsed.tree, form.node) => Some(vec![Atom::unit()].into()),

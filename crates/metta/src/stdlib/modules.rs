@@ -8,7 +8,6 @@ use crate::live::named::{QUERIES, TOLD};
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::program::modules::{self, ModuleError, TOP_PATH};
-use crate::session::unkept::UNKEPT;
 use crate::settings;
 use space::{Atom, canonical};
 
@@ -228,9 +227,6 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
     }
     if key == "memoise" && !["on", "off"].iter().any(|known| value.is_symbol(known)) {
         return Outcome::failure("pragma! memoise expects on or off");
-    }
-    if key == UNKEPT {
-        return Outcome::failure(format!("{key} is no setting of pragma!; bind! says which words there are"));
     }
     if matches!(key, QUERIES | TOLD) {
         return Outcome::failure(format!(
