@@ -1099,9 +1099,7 @@ fn what_was_evaluated_is_data_whatever_is_bound_in_it_before_its_turn() {
         ("(= (raw $x $y) (R (S $x) $y)) !(raw (p $v) $v)", "[(R (S done) (k 1))]"),
         ("(= (f $a $p) ((b $a) $p)) !(let $c (cons-atom Z ($q)) (f $c (quote $q)))", "[(done (quote (k 1)))]"),
     ];
-    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
-    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
-    check_both(&programs);
+    check_both_after(rules, &programs);
 }
 
 /// Hyperon 0.2.10 gives all of these.
@@ -1119,9 +1117,7 @@ fn a_result_that_was_not_evaluated_says_nothing_of_the_type_of_another() {
         ("!(== (same (1)) (same a))", "[False]"),
         ("!(== (same 1) (same \"a\"))", "[(Error \"a\" (BadType Number String))]"),
     ];
-    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
-    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
-    check_both(&programs);
+    check_both_after(rules, &programs);
 }
 
 /// Hyperon 0.2.10 gives the first of these. What is bound is put in where code begins, for what `eval` reduces, behind `metta`, and where
@@ -1148,9 +1144,7 @@ fn what_was_evaluated_is_given_by_minimal_code_as_it_stands() {
         ("!(let $a (Z $p) (let $q (behind $a) (O $q)))", "[(O (Z 2))]"),
         ("!(let $a (Z $p) (O (coming $a)))", "[(O (Z (k 1)))]"),
     ];
-    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
-    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
-    check_both(&programs);
+    check_both_after(rules, &programs);
 }
 
 /// What stands in data may be a call, and a tuple whose head is an expression came to itself.
@@ -1162,9 +1156,7 @@ fn what_was_evaluated_is_data_behind_data_that_holds_a_call() {
         ("(= (raw $x $y) (g (S $x) $y)) !(let $w (Z $p) (raw (b $w) $w))", "[(G (Z 2) (S done))]"),
         ("(= (f $a) (let $w ((quote R) $a) (P (b $a) $w))) !(f (Z $p))", "[(P done ((quote R) (Z (k 1))))]"),
     ];
-    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
-    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
-    check_both(&programs);
+    check_both_after(rules, &programs);
 }
 
 #[test]
@@ -1174,7 +1166,5 @@ fn types_of_a_call_whose_arguments_have_effects_are_as_the_specification_says() 
         ("!(Row (part (Of a (part (println! said)))) (part \"s\"))", "[(Error \"s\" (BadType Rows String))]"),
         ("!(Row (part a) (part (let $u (add-atom &self (m 1)) \"s\")))", "[(Row a \"s\")]"),
     ];
-    let programs = programs.map(|(text, expected)| (format!("{rules}\n{text}"), expected));
-    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (&text[..], *expected)).collect();
-    check_both(&programs);
+    check_both_after(rules, &programs);
 }

@@ -199,10 +199,7 @@ fn atoms_with_variables_and_imports_answer_as_well() {
         ("!(count-results (match &other (p 8) ()))", "[2]"),
         ("!(count-results (match &other (, (p $x) (p $y)) ()))", "[9]"),
     ];
-    let programs: Vec<(String, &str)> =
-        programs.iter().map(|(form, expected)| (format!("{definitions}\n{form}"), *expected)).collect();
-    let programs: Vec<(&str, &str)> = programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect();
-    crate::harness::check_both(&programs);
+    crate::harness::check_both_after(definitions, &programs);
 }
 
 /// A transaction is closed before its first result is there, so it is not cut off half done.
