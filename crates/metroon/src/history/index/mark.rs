@@ -2,7 +2,7 @@
 
 use journal::{Chain, Position};
 
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 const NUMBERS: usize = 12 + Chain::BYTES / 8;
 
 /// How far an index has come.
