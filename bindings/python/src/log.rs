@@ -59,8 +59,7 @@ pub(crate) fn told(
     let FoundLog { commits, given_up: (copies, first) } =
         found.map_err(|error| plain(py, "KnowledgeBaseError", &error))?;
     if copies > 0 {
-        let message =
-            format!("{copies} copies of atoms that match are older than commit {first}, the first that is kept");
+        let message = KnowledgeBaseError::LogGivenUp { copies, first }.to_string();
         let help = Some(format!("since={first} asks only for the commits that are kept"));
         return Err(Trouble { message, help, ..Trouble::default() }.raise(py, "KnowledgeBaseError"));
     }

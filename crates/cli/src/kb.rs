@@ -397,9 +397,12 @@ fn log(arguments: &LogArguments) -> Ended {
     match &arguments.atom {
         Some(_) if given_up > 0 && asked.is_none() => {
             let first = view.first();
-            let message =
-                format!("{given_up} copies of atoms that match are older than commit {first}, the first that is kept");
-            Err(fail(&message, &format!("`--from {first}` asks only for the commits that are kept"), End::Error))
+            let error = KnowledgeBaseError::LogGivenUp { copies: given_up, first };
+            Err(fail(
+                &error.to_string(),
+                &format!("`--from {first}` asks only for the commits that are kept"),
+                End::Error,
+            ))
         }
         Some(text) if commit == 0 => {
             let is_part = asked.is_some() || arguments.to.is_some();

@@ -151,6 +151,13 @@ pub enum KnowledgeBaseError {
         /// The first commit that is kept.
         first: u64,
     },
+    /// The commits that changed an atom are asked for, and some of them were given up.
+    LogGivenUp {
+        /// How many copies of atoms they added.
+        copies: u64,
+        /// The first commit that is kept.
+        first: u64,
+    },
     /// A tape is to begin with a base of which commits were given up.
     TapeOfGivenUp {
         /// The first commit that is kept.
@@ -238,6 +245,7 @@ impl fmt::Display for KnowledgeBaseError {
             | Self::NoBeginning { .. }
             | Self::NoStatements { .. }
             | Self::OriginGivenUp { .. }
+            | Self::LogGivenUp { .. }
             | Self::TapeOfGivenUp { .. } => self.tell_given_up(formatter),
             Self::Trim(error) => error.fmt(formatter),
             Self::Checkpoint { name, reason, is_removed } => {
@@ -306,6 +314,13 @@ impl KnowledgeBaseError {
                     copies => format!("{copies} atoms that match come from is not known any more: they were"),
                 };
                 write!(formatter, "where {what} added before commit {first}, the first one that is kept")
+            }
+            Self::LogGivenUp { copies, first } => {
+                let what = match copies {
+                    1 => "1 copy of an atom that matches is".to_owned(),
+                    copies => format!("{copies} copies of atoms that match are"),
+                };
+                write!(formatter, "{what} older than commit {first}, the first that is kept")
             }
             Self::TapeOfGivenUp { first } => write!(
                 formatter,
