@@ -66,9 +66,10 @@ pub(crate) struct ForkArguments {
 
 pub(crate) const ABOUT_INDEX: &str = "\
 The index says of each atom which commits added and removed it. It lies in DIR/history, is made of the journal, and can be removed at any time. With
-it, `metroon why`, `metroon why --as-of` and `metroon kb log` of an atom without variables, and `why` in programs, do not read the journal from its beginning, and a date is looked up. A process that
-writes to DIR takes new commits into the index when it is asked; one that only reads looks up what the index knows, and reads later commits from the journal. This command makes the
-index, or takes the commits into it that it does not know yet. If it is damaged or one of another history, it is made anew.
+it, `metroon why`, `metroon why --as-of` and `metroon kb log` of an atom without variables, and `why` in programs, do not read the journal from its
+beginning, and a date is looked up. A process that writes to DIR takes new commits into the index when it is asked; one that only reads looks up what
+the index knows, and reads later commits from the journal. This command makes the index, or takes the commits into it that it does not know yet. If it
+is damaged or one of another history, it is made anew.
 
 Exit code: 0 fine; 1 the index cannot be written, or another process writes to DIR; 2 wrong usage, or no knowledge base there; 4 the knowledge
 base is damaged.";

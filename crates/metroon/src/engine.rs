@@ -372,8 +372,9 @@ impl Engine {
         self.session.why(&space, pattern, None)
     }
 
-    /// Where the atoms come from that match a pattern and that the program's space, and those of the modules that it imports now, had after a commit. If the knowledge base has an index of its
-    /// history, an atom without variables is looked up there, and what there was then is not made again.
+    /// Where the atoms come from that match a pattern and that the program's space, and those of the modules that it imports now, had after a
+    /// commit. If the knowledge base has an index of its history, an atom without variables is looked up there, and what there was then is not
+    /// made again.
     ///
     /// # Errors
     /// A message that says why that is not known.
