@@ -58,7 +58,7 @@ pub use recursion::recursion;
 pub use results::results;
 pub use shrink::shrink;
 pub use splices::spliced;
-pub use typed_parts::typed_parts;
+pub use typed_parts::{typed_parts, typed_parts_behind_queries};
 pub use vectors::vectors;
 
 /// A program with one form a line, without comments.

@@ -63,44 +63,67 @@ const VALUES: [&str; 26] = [
     "(match &self (m $y) $y)",
 ];
 
+/// What calls a function with effects that only what a query answers names.
+const BEHIND_QUERIES: &str = "\
+(effect loud) (effect noted)
+(= (run $x) (match &self (effect $f) ($f $x))) (= (either $x) $x) (= (either $x) (run $x)) (= (tried $x) (typed $x)) (= (tried $x) (run $x))
+";
+
 /// What they are evaluated by.
 const PLAIN: [&str; 6] = ["part", "part", "fed", "each", "again", "rarely"];
 const WITH_EFFECTS: [&str; 12] =
     ["loud", "loud", "each", "noted", "added", "part", "part", "again", "fed", "loudly", "loudly", "printed"];
 
+const WITH_EFFECTS_BEHIND_QUERIES: [&str; 8] = ["run", "run", "either", "tried", "part", "part", "again", "fed"];
+
 /// A program of a seed.
 #[must_use]
 pub fn typed_parts(seed: u64) -> String {
-    let mut writer = TypedParts { dice: Dice::new(seed ^ 0x0be2_7171), arities: Vec::new(), has_effects: false };
-    writer.has_effects = writer.dice.one_in(2);
-    let mut text = PROLOGUE.to_owned();
-    for at in 0..3 {
-        let arity = 2 + writer.dice.below(2);
-        let formals: Vec<&str> = (0..arity).map(|_| writer.formal()).collect();
-        let result = writer.dice.pick(&["Rows", "Rows", "(Rows $t)", "$t"]);
-        text += &format!("(: Row{at} (-> {} {result}))\n", formals.join(" "));
-        writer.arities.push(arity);
-    }
-    for place in 0..CALLS {
-        let called = writer.call(1);
-        text += &match writer.dice.below(5) {
-            4 => format!("(= (with{place} $p) {called})\n!(with{place} {})\n", writer.several()),
-            3 => format!("!(let $made {called} (println! (made $made)))\n"),
-            0 => format!("(= (go{place}) {called})\n!(go{place})\n"),
-            _ => format!("!{called}\n"),
-        };
-    }
-    text
+    let mut dice = Dice::new(seed ^ 0x0be2_7171);
+    let wrapped = if dice.one_in(2) { &WITH_EFFECTS[..] } else { &PLAIN[..] };
+    TypedParts { dice, arities: Vec::new(), wrapped }.program(PROLOGUE.to_owned(), "")
+}
+
+/// A program in which arguments have effects of functions that only what a query answers names, so that an engine does not know of them before it
+/// evaluates a call. Each form prints its number first: `(form N)`.
+#[must_use]
+pub fn typed_parts_behind_queries(seed: u64) -> String {
+    let dice = Dice::new(seed ^ 0x51e2_09b3);
+    let writer = TypedParts { dice, arities: Vec::new(), wrapped: &WITH_EFFECTS_BEHIND_QUERIES };
+    writer.program(format!("{PROLOGUE}{BEHIND_QUERIES}"), "!(println! (form {place}))\n")
 }
 
 struct TypedParts {
     dice: Dice,
     /// How many arguments each constructor takes.
     arities: Vec<usize>,
-    has_effects: bool,
+    /// What evaluates their arguments.
+    wrapped: &'static [&'static str],
 }
 
 impl TypedParts {
+    /// What stands before each form has the form's number in place of `{place}`.
+    fn program(mut self, mut text: String, before_form: &str) -> String {
+        for at in 0..3 {
+            let arity = 2 + self.dice.below(2);
+            let formals: Vec<&str> = (0..arity).map(|_| self.formal()).collect();
+            let result = self.dice.pick(&["Rows", "Rows", "(Rows $t)", "$t"]);
+            text += &format!("(: Row{at} (-> {} {result}))\n", formals.join(" "));
+            self.arities.push(arity);
+        }
+        for place in 0..CALLS {
+            let called = self.call(1);
+            text += &before_form.replace("{place}", &place.to_string());
+            text += &match self.dice.below(5) {
+                4 => format!("(= (with{place} $p) {called})\n!(with{place} {})\n", self.several()),
+                3 => format!("!(let $made {called} (println! (made $made)))\n"),
+                0 => format!("(= (go{place}) {called})\n!(go{place})\n"),
+                _ => format!("!{called}\n"),
+            };
+        }
+        text
+    }
+
     fn formal(&mut self) -> &'static str {
         self.dice.pick(&FORMALS)
     }
@@ -121,9 +144,8 @@ impl TypedParts {
     }
 
     fn argument(&mut self, depth: usize) -> String {
-        let wrapped = if self.has_effects { &WITH_EFFECTS[..] } else { &PLAIN[..] };
         let is_nested = depth > 0 && self.dice.one_in(6);
         let value = if is_nested { self.call(depth - 1) } else { self.dice.pick(&VALUES).to_owned() };
-        if self.dice.one_in(6) { value } else { format!("({} {value})", self.dice.pick(wrapped)) }
+        if self.dice.one_in(6) { value } else { format!("({} {value})", self.dice.pick(self.wrapped)) }
     }
 }

@@ -137,10 +137,14 @@ pub(crate) fn cycle_of(error: &Atom) -> Option<&[Atom]> {
     }
 }
 
-/// Whether an error says that the depth that the program has set was reached.
-pub(crate) fn is_overflow(error: &Atom) -> bool {
+/// What is said of a call whose types do not agree with what was taken for said, and that cannot be evaluated again.
+pub(crate) const UNTOLD: &str = "an argument had an effect while its type was not known, so it cannot be told whether types agree: declare the \
+    type of the function that the argument calls, or evaluate with --interpreter";
+
+/// Whether no other result hides an error: the depth that the program has set was reached, or it cannot be told what a call comes to.
+pub(crate) fn is_never_hidden(error: &Atom) -> bool {
     let message = error.children().and_then(|children| children.get(2));
-    message.is_some_and(|message| message.is_symbol(STACK_OVERFLOW))
+    message.is_some_and(|message| message.is_symbol(STACK_OVERFLOW) || *message == Atom::from(UNTOLD))
 }
 
 /// Whether a result ends its alternative: an error or `Empty`.

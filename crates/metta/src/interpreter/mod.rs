@@ -573,7 +573,7 @@ impl<'r> Evaluation<'r> {
     }
 }
 
-/// Errors count only if nothing else was found; that a limit was reached always counts.
+/// Errors count only if nothing else was found, but for those that no other result hides.
 fn without_needless_errors(mut results: Vec<Collected>) -> Vec<Collected> {
     if results.iter().any(|collected| !names::is_error(&collected.atom)) {
         results.retain(|collected| is_certain(&collected.atom));
@@ -595,7 +595,7 @@ fn first_results(mut results: Vec<Collected>, left: usize) -> Vec<Collected> {
 
 /// Whether a result counts whatever else is found.
 fn is_certain(result: &Atom) -> bool {
-    !names::is_error(result) || names::is_overflow(result)
+    !names::is_error(result) || names::is_never_hidden(result)
 }
 
 /// Whether two atoms are one expression in memory.

@@ -208,7 +208,7 @@ impl Running<'_> {
     }
 }
 
-/// Errors count only if nothing else was found; that a limit was reached always counts.
+/// Errors count only if nothing else was found, but for those that no other result hides.
 fn drop_needless_errors(
     values: &mut Values,
     session: &mut Session,
@@ -226,6 +226,6 @@ fn drop_needless_errors(
             break;
         }
     }
-    results.retain(|value| !values.is_error(value) || values.is_overflow(value));
+    results.retain(|value| !values.is_error(value) || values.is_never_hidden(value));
     Ok(())
 }

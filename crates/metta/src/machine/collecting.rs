@@ -151,7 +151,7 @@ impl Running<'_> {
     /// A result of a goal of which some are wanted.
     fn found_one(&mut self, value: Ref, level: usize) -> Result<(), Halt> {
         let is_error = self.m.values.is_error(value);
-        if is_error && !self.m.values.is_overflow(value) {
+        if is_error && !self.m.values.is_never_hidden(value) {
             self.m.choices.keep(&mut self.m.values, self.m.types.notes, value, level)?;
             return self.fail();
         }

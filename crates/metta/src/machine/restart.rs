@@ -13,16 +13,20 @@ use std::iter;
 pub(super) const NOT_AWAITED: usize = 1 << 24;
 
 /// What a typed call has to know to be begun again, in one word of its frame: whether what arguments come to may say more of its
-/// types, and how many variables were bound before, unless its types are declared or its arguments have had effects.
+/// types, how many variables were bound before, and whether it is too late. It is 0 if the types are declared.
 #[derive(Clone, Copy)]
 pub(super) struct Restart(u32);
 
 impl Restart {
     /// For a call of these types whose frame begins at `base`.
     pub(super) fn new(types: KnownTypes, bound: usize, base: usize) -> Self {
-        let fits = base < Ref::PAYLOAD_MAX as usize;
-        let bound = (fits && types != KnownTypes::Declared).then_some(bound);
-        Self(u32::from(types == KnownTypes::Open)).with_bound(bound)
+        let restart = Self(u32::from(types == KnownTypes::Open));
+        match types {
+            KnownTypes::Declared => restart,
+            // More do not fit.
+            _ if base >= Ref::PAYLOAD_MAX as usize || bound >= 1 << 26 => restart.too_late(),
+            _ => Self(restart.0 | (bound as u32 + 1) << 2),
+        }
     }
 
     pub(super) fn of(word: Ref) -> Self {
@@ -37,18 +41,22 @@ impl Restart {
         self.0 & 1 == 1
     }
 
-    pub(super) fn with_bound(self, bound: Option<usize>) -> Self {
-        // More do not fit. Such a call is not begun again.
-        let bound = bound.filter(|&bound| bound < 1 << 26).map_or(0, |bound| bound as u32 + 1);
-        Self(self.0 & 3 | bound << 2)
+    /// Whether the types of the call are declared, so that nothing is taken for said.
+    pub(super) fn is_declared(self) -> bool {
+        self.0 == 0
     }
 
-    /// After an argument has had effects.
-    pub(super) fn with_effects(self) -> Self {
-        Self(self.0 & 1 | 2)
+    /// With another number of variables that were bound before.
+    pub(super) fn with_bound(self, bound: usize) -> Self {
+        Self(self.0 & 3 | (bound as u32 + 1) << 2)
     }
 
-    pub(super) fn has_effects(self) -> bool {
+    /// After an argument has had effects, or where the numbers do not fit: the call is not begun again.
+    pub(super) fn too_late(self) -> Self {
+        Self(self.0 | 2)
+    }
+
+    pub(super) fn is_too_late(self) -> bool {
         self.0 & 2 == 2
     }
 

@@ -95,7 +95,7 @@ pub(super) fn add_results_so_far(results: &mut Vec<Ref>, choices: &mut Choices, 
     }
     // At a limit of memory there is no room for a copy of them.
     let mut found = std::mem::take(&mut collector.results).into_values();
-    found.retain(|&value| !values.is_error(value) || values.is_overflow(value));
+    found.retain(|&value| !values.is_error(value) || values.is_never_hidden(value));
     if results.is_empty() {
         *results = found;
     } else {

@@ -8,18 +8,12 @@ use super::tuple_frame::{CHILDREN, EXPRESSION, SHAPE, TYPED, slots_of_typed};
 use super::type_errors::is_about_types;
 use super::types::kept_types::ARITY_MAX;
 use super::types::{Formal, KnownTypes, Signature, Types};
-use super::values::Scope;
 use super::words::{EMPTY, ERROR, SYMBOL, raw};
-use super::{Halt, Machine, Running};
-use region::{Full, Ref};
-use space::Atom;
+use super::{Halt, Running};
+use region::Ref;
 
 /// Calls with more arguments whose types are not known are left to the interpreter.
 const SPECIFIED_ARITY_MAX: usize = 64;
-
-/// What is said of a call whose types do not agree with what was taken for said, and that cannot be evaluated again.
-const UNTOLD: &str = "an argument had an effect while its type was not known, so it cannot be told whether types agree: declare the type of the \
-    function that the argument calls, or evaluate with --interpreter";
 
 /// In place of a type: the argument is taken as it stands.
 const AS_IT_STANDS: u32 = 1 << 16;
@@ -95,16 +89,7 @@ impl Running<'_> {
             self.m.frames.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
             return Ok(true);
         }
-        let call = self.m.frames.slot(EXPRESSION);
-        if self.is_begun_again(length)? {
-            return Ok(false);
-        }
-        if !self.m.frames.restart().has_effects() || !self.function_types().is_untold(call)? {
-            return Ok(true);
-        }
-        let error = untold(&mut self.m)?;
-        self.give(error)?;
-        Ok(false)
+        Ok(!self.is_begun_again(length)?)
     }
 
     /// Puts what the arguments before one have come to into the type that it is evaluated to, if that is still open; says whether the call
@@ -156,8 +141,8 @@ impl Running<'_> {
             if self.note_arrival(length)? {
                 return Ok(());
             }
-            let may_begin_again = self.m.frames.restart().bound().is_some();
-            if may_begin_again && is_about_types(&mut self.m.values, error)? && self.is_begun_again(length)? {
+            let is_declared = self.m.frames.restart().is_declared();
+            if !is_declared && is_about_types(&mut self.m.values, error)? && self.is_begun_again(length)? {
                 return Ok(());
             }
             self.m.choices.note_passed(&mut self.m.frames, length);
@@ -203,14 +188,6 @@ impl Running<'_> {
         self.m.frames.pc = self.m.unchanged_calls().how_children_came(length)?;
         self.tail_with(function, from, length - 1)
     }
-}
-
-/// The error of the call at hand, of which it cannot be told whether its types agree.
-#[cold]
-fn untold(m: &mut Machine) -> Result<Ref, Full> {
-    let reason = m.values.load(&Atom::from(UNTOLD), &mut Scope::default())?;
-    let call = m.frames.slot(EXPRESSION);
-    m.values.heap.expression(&mut m.values.region, &[ERROR, call, reason])
 }
 
 /// What a formal type is as a word of a slot.

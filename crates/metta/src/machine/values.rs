@@ -1024,11 +1024,11 @@ impl Values {
         self.heap.walk(variable) == ERROR
     }
 
-    /// Whether an error says that a limit was reached.
-    pub(super) fn is_overflow(&mut self, error: Ref) -> bool {
+    /// Whether no other result hides an error.
+    pub(super) fn is_never_hidden(&mut self, error: Ref) -> bool {
         let mut scope = Scope::default();
         let atom = self.store_whole(error, &mut scope, &mut VariableSource::default());
-        crate::names::is_overflow(&atom)
+        crate::names::is_never_hidden(&atom)
     }
 
     pub(super) fn is_operation(&self, head: Ref) -> bool {

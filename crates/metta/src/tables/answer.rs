@@ -47,7 +47,7 @@ impl Answer {
 
     /// Whether it is an error that counts only if there is nothing else.
     pub(super) fn is_needless_error(&self) -> bool {
-        self.is_error() && !names::is_overflow(&self.result)
+        self.is_error() && !names::is_never_hidden(&self.result)
     }
 
     pub(super) fn is_error(&self) -> bool {

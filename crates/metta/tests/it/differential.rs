@@ -6,6 +6,7 @@
 use crate::harness::{Program, Ran, line_of};
 use generate::{Features, Report, compare, renamed, seeds};
 use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Session};
+use std::cell::Cell;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -119,6 +120,37 @@ fn calls_whose_types_hold_lengths_print_the_same_in_both_evaluators() {
 #[test]
 fn arguments_that_are_evaluated_to_open_types_print_the_same_in_both_evaluators() {
     assert_agree(&compare_evaluators(seeds(0..100), true, generate::typed_parts));
+}
+
+/// Where the machine cannot tell whether types agree, the call is an error that says so. What a program does before that is compared.
+#[test]
+fn effects_behind_queries_print_the_same_in_both_evaluators_up_to_an_error_that_says_why() {
+    let (untold, compared) = (Cell::new(None), Cell::new(0));
+    let begin_of_form = |lines: &[String], form: usize| {
+        let line = format!("(form {form})");
+        lines.iter().position(|printed| *printed == line)
+    };
+    let told = |ran: generate::Ran, text: &str| match (ran, untold.get()) {
+        (generate::Ran::Printed(mut lines), Some(form)) => {
+            lines.truncate(begin_of_form(&lines, form).unwrap_or(0));
+            generate::Ran::Printed(lines).nameless(text)
+        }
+        (ran, _) => ran.nameless(text),
+    };
+    let machine = |text: &str| {
+        let ran = by(Evaluator::Machine, true)(text);
+        let generate::Ran::Printed(lines) = &ran else { return ran };
+        let at = lines.iter().position(|line| line.contains("an argument had an effect while its type was not known"));
+        let before = &lines[..at.unwrap_or(lines.len())];
+        let forms = (0..100).filter(|&form| begin_of_form(before, form).is_some()).count();
+        untold.set(at.is_some().then(|| forms.saturating_sub(1)));
+        compared.set(compared.get() + forms);
+        told(ran, text)
+    };
+    let interpreter = |text: &str| told(by(Evaluator::Interpreter, true)(text), text);
+    let report = compare(seeds(0..100), generate::typed_parts_behind_queries, machine, interpreter);
+    assert_agree(&report);
+    assert!(compared.get() > 2 * report.compared, "only {} forms were compared", compared.get());
 }
 
 #[test]

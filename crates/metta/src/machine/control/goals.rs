@@ -64,7 +64,7 @@ impl Choices {
             unreachable!("it is a collector")
         };
         let mut results = std::mem::take(&mut collector.results);
-        results.retain(|value| !values.is_error(value) || values.is_overflow(value));
+        results.retain(|value| !values.is_error(value) || values.is_never_hidden(value));
         if let ChoiceKind::Collector(collector) = &mut self.stack[level].kind {
             collector.results = results;
         }
@@ -150,7 +150,7 @@ pub(in crate::machine) fn end_of_goal(
         Wanted::Whether | Wanted::Number => {
             // What was counted is no error and was not kept.
             if found > 0 {
-                results.retain(|value| values.is_overflow(value));
+                results.retain(|value| values.is_never_hidden(value));
             }
             results.truncate(1);
             // Nobody sees what was bound on the way to an answer about results.

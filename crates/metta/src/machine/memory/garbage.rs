@@ -363,7 +363,8 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
         self.restarts.dedup();
         for word in self.restarts {
             let restart = Restart::of(Ref::from_bits(self.stack[word]));
-            self.stack[word] = restart.with_bound(restart.bound().map(shortened)).word().bits();
+            let shortened = restart.bound().map_or(restart, |bound| restart.with_bound(shortened(bound)));
+            self.stack[word] = shortened.word().bits();
         }
         *trail = kept;
     }
