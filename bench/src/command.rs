@@ -1,5 +1,6 @@
 //! The command that is compared, and processes that may take too long.
 
+use crate::worker::peak_of;
 use std::error::Error;
 use std::io::Read;
 use std::path::PathBuf;
@@ -21,6 +22,24 @@ pub(crate) fn build(profile: &str) -> Result<PathBuf, Box<dyn Error>> {
         return Err("the command does not build".into());
     }
     Ok(target().join(profile).join("metroon").canonicalize()?)
+}
+
+/// The most bytes of memory that a process had in use, up to some milliseconds before its end; it must end well.
+pub(crate) fn peak_of_run(command: &mut Command) -> Result<u64, Box<dyn Error>> {
+    const PAUSE: Duration = Duration::from_millis(2);
+    let shown = format!("{command:?}");
+    let started = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    let mut child = started.map_err(|error| format!("cannot start {shown}: {error}"))?;
+    let process = child.id().to_string();
+    let mut peak = 0;
+    loop {
+        // While it ends there is nothing to read any more.
+        peak = peak_of(&process).unwrap_or(0).max(peak);
+        if let Some(status) = child.try_wait()? {
+            return if status.success() { Ok(peak) } else { Err(format!("{shown}: {status}").into()) };
+        }
+        thread::sleep(PAUSE);
+    }
 }
 
 /// A process that ended well.

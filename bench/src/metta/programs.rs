@@ -258,8 +258,8 @@ pub(super) const PROGRAMS: &[Program] = &[
         count: counts::rules,
         full: [&[64_000], &[1_000_000]],
         quick: [&[1000], &[11_000]],
-        hyperon: [&[1000], &[4000]],
-        note: "rules of one function, each for a number; one is called",
+        hyperon: [&[100], &[600]],
+        note: "rules of one function, each for a number, are loaded, and each is called once",
         ..PLAIN
     },
     Program {

@@ -17,8 +17,9 @@ use store::{KeyspaceStats, Snapshot, Step, Store};
 
 const SIZES: [(u64, &str); 2] = [(1_000_000, "1M"), (10_000_000, "10M")];
 const ROUNDS: usize = 5;
-/// How many lookups are made with cold caches: each takes some milliseconds around it.
-const COLD: usize = 200;
+/// How many lookups are made with cold caches: each takes some milliseconds around it. A quick run makes fewer, and this many at least.
+const COLD: u64 = 200;
+const COLD_LEAST: u64 = 10;
 /// More than the caches of a processor hold.
 const SWEPT_BYTES: usize = 64 << 20;
 /// What lies beside each other in a cache.
@@ -79,11 +80,12 @@ fn searched(plan: &Plan, path: &Path, workload: &Workload, name: &str) -> Done<V
             theirs.push(their);
         }
     }
-    let cold = case("cold", COLD, "a buffer of 64 MiB is gone through before each lookup");
+    let lookups = plan.scaled(COLD).max(COLD_LEAST) as usize;
+    let cold = case("cold", lookups, "a buffer of 64 MiB is gone through before each lookup");
     let (mut ours_cold, mut theirs_cold) = (Vec::new(), Vec::new());
     let mut buffer = vec![1_u8; SWEPT_BYTES];
     for round in 0..=cold.rounds {
-        let keys = workload.hits.iter().skip(round * COLD).take(COLD);
+        let keys = workload.hits.iter().skip(round * lookups).take(lookups);
         let (mut our, mut their) = (0.0, 0.0);
         for key in keys {
             sweep(&mut buffer);

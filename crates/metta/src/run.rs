@@ -15,9 +15,9 @@ use crate::random::Generator;
 use crate::record::{RunRecord, RunRecordError};
 use crate::refusal::{EffectRefused, Viewed};
 use crate::session::{
-    Ask, FormEvent, FormOutcome, QueryLog, Run, RunEnd, Session, Source, Statistics, parsed_of_atoms,
+    Ask, FormEvent, FormOutcome, QueryLog, Run, RunEnd, Session, Source, SourceRun, Statistics, text_of_atoms,
 };
-use crate::syntax::{self, Span};
+use crate::syntax::{Pieces, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
 use space::canonical::{self, DecodeError};
@@ -375,18 +375,14 @@ impl Session {
             return Run { end: RunEnd::Limit(limit), diagnostics: Vec::new() };
         }
         session.limits.set_ceiling(2 * source.text.len());
-        let parsed = syntax::parse_with_flaw(source.text, source.flaw);
+        let pieces = Pieces::new(source.text, source.flaw);
         session.limits.interrupt.set_ceiling(None);
-        if session.view.is_some() && parsed.forms_before_error().iter().any(|form| !form.bang) {
-            return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: parsed.diagnostics };
+        if session.view.is_some() && pieces.again().state_something() {
+            return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: pieces.into_diagnostics() };
         }
-        session.run_in(
-            ModuleId::TOP,
-            source.origin,
-            source.file,
-            &parsed,
-            &mut handing_out(machine_of(&machine), on_event),
-        )
+        let &Source { origin, file, .. } = source;
+        let source = SourceRun { module: ModuleId::TOP, origin, file, pieces, given: None, traces_warnings: false };
+        session.run_in(source, &mut handing_out(machine_of(&machine), on_event))
     }
 
     /// Runs atoms as the forms of a source: evaluates each, or states each. `origin` is what the source is called.
@@ -395,11 +391,12 @@ impl Session {
         if session.view.is_some() && !evaluates {
             return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: Vec::new() };
         }
-        let parsed = parsed_of_atoms(atoms, evaluates);
+        let text = text_of_atoms(atoms, evaluates);
         // What another evaluation came to is a question here.
         let asked: Option<Vec<Atom>> = evaluates.then(|| atoms.iter().map(unmarked).collect());
-        let source = (&parsed, Some(asked.as_deref().unwrap_or(atoms)));
-        session.run_forms_in(ModuleId::TOP, origin, None, source, &mut handing_out(machine_of(&machine), on_event))
+        let (pieces, given) = (Pieces::new(&text, None), Some(asked.as_deref().unwrap_or(atoms)));
+        let source = SourceRun { module: ModuleId::TOP, origin, file: None, pieces, given, traces_warnings: false };
+        session.run_in(source, &mut handing_out(machine_of(&machine), on_event))
     }
 
     /// Traces the calls of these functions from now on, of all that the texts so far have rules for if none is named, where `trace!` goes; with

@@ -37,7 +37,7 @@ pub(crate) struct Texts {
     /// Those that state rules, each once, in the order in which they began first.
     texts: Vec<Rc<Text>>,
     /// What identifies each of them.
-    known: FxHashSet<(Arc<str>, Arc<str>, ModuleId)>,
+    known: FxHashSet<TextKey>,
     bytes: usize,
     /// Those that began last, the newest at the end.
     recent: VecDeque<Rc<Text>>,
@@ -55,6 +55,9 @@ pub(crate) struct Text {
     by_name: OnceCell<RulesByWord>,
     by_part: OnceCell<RulesByWord>,
 }
+
+/// What a text is called, the text, and the module that it runs in.
+type TextKey = (Arc<str>, Arc<str>, ModuleId);
 
 /// The rules of each word, in their order; those without a word are listed under `None`.
 type RulesByWord = FxHashMap<Option<String>, Vec<TextRule>>;
@@ -80,17 +83,20 @@ pub(crate) struct Located {
 }
 
 impl Text {
-    fn new((origin, text, module): &(Arc<str>, Arc<str>, ModuleId), starts: &Arc<LineStarts>) -> Self {
-        let (origin, text, starts) = (Arc::clone(origin), Arc::clone(text), Arc::clone(starts));
+    fn new((origin, text, module): TextKey, starts: &Arc<LineStarts>) -> Self {
         Self {
             origin,
             text,
-            module: *module,
-            starts,
+            module,
+            starts: Arc::clone(starts),
             parsed: OnceCell::new(),
             by_name: OnceCell::new(),
             by_part: OnceCell::new(),
         }
+    }
+
+    fn key(&self) -> TextKey {
+        (Arc::clone(&self.origin), Arc::clone(&self.text), self.module)
     }
 
     fn parsed(&self) -> &Parsed {
@@ -140,25 +146,32 @@ impl Text {
 }
 
 impl Texts {
-    /// Keeps a text that begins to run in a module, as it was parsed.
-    pub(crate) fn add(&mut self, origin: &str, parsed: &Parsed, module: ModuleId) {
-        let text = parsed.tree.shared_text();
+    /// Keeps a text of which a piece begins to run in a module, as it was read.
+    pub(crate) fn add(&mut self, origin: &str, piece: &SyntaxTree, module: ModuleId) {
+        let text = piece.shared_text();
         let bytes = text.len() + TEXT_OVERHEAD;
-        if self.newest(&text).is_some() || bytes > BYTES_MAX {
+        if bytes > BYTES_MAX {
             return;
         }
-        let key = (Arc::from(origin), text, module);
-        let kept = Rc::new(Text::new(&key, parsed.tree.line_starts()));
-        self.recent_bytes += bytes;
+        let kept = match self.newest(&text) {
+            Some(known) => Rc::clone(known),
+            None => self.add_recent((Arc::from(origin), text, module), piece),
+        };
+        if self.bytes + bytes <= BYTES_MAX && rules_of(piece).next().is_some() && self.known.insert(kept.key()) {
+            self.bytes += bytes;
+            self.texts.push(kept);
+        }
+    }
+
+    fn add_recent(&mut self, key: TextKey, piece: &SyntaxTree) -> Rc<Text> {
+        let kept = Rc::new(Text::new(key, piece.line_starts()));
+        self.recent_bytes += kept.text.len() + TEXT_OVERHEAD;
         self.recent.push_back(Rc::clone(&kept));
         while self.recent.len() > RECENT_MAX || self.recent_bytes > BYTES_MAX {
             let Some(oldest) = self.recent.pop_front() else { break };
             self.recent_bytes -= oldest.text.len() + TEXT_OVERHEAD;
         }
-        if self.bytes + bytes <= BYTES_MAX && rules_of(&parsed.tree).next().is_some() && self.known.insert(key) {
-            self.bytes += bytes;
-            self.texts.push(kept);
-        }
+        kept
     }
 
     /// A text that began to run, with this content.

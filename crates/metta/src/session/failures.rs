@@ -35,7 +35,7 @@ pub(super) struct FailedForm<'a> {
     pub(super) results: &'a [Atom],
     /// Whether it has left everything as it was.
     pub(super) changed_nothing: bool,
-    /// How many forms come after it.
+    /// How many forms come after it and are not run.
     pub(super) later: usize,
 }
 
@@ -88,7 +88,7 @@ impl Session {
             calls: found.calls,
             calls_left_out: found.left_out,
             others: failed.results.iter().filter(|result| names::is_error(result)).count() - 1,
-            not_run: if self.goes_on() { 0 } else { failed.later },
+            not_run: failed.later,
         })
     }
 

@@ -3,15 +3,14 @@
 //! While a run is recorded, a function whose calls are recorded cannot use the engine: a replay does not call it, so what it did there
 //! would be missing.
 
-use super::sources::parsed_of_atoms;
-use super::{FormEvent, RunEnd, Session};
+use super::{FormEvent, RunEnd, Session, SourceRun, text_of_atoms};
 use crate::environment::{CarryOut, Outcome, Stop};
 use crate::host_call::{AnswerKind, HostCall, RecordedAnswer};
 use crate::limits::WRITTEN_BYTES_MAX;
 use crate::program::Program;
 use crate::program::modules::{IMPORT_DEPTH_MAX, ModuleError};
 use crate::refusal::EffectRefused;
-use crate::syntax::{self, Parsed};
+use crate::syntax::Pieces;
 use crate::world::WorldError;
 use space::{Atom, Rewrite, Symbol, Variable, canonical, rewrite, written_bytes_least};
 
@@ -126,8 +125,7 @@ impl Session {
     /// # Errors
     /// It does not parse, is nested too deep, or must not be run here; what it did before stands.
     pub(crate) fn run_inside(&mut self, text: &str) -> Result<Vec<Vec<Atom>>, ModuleError> {
-        let parsed = syntax::parse(text);
-        self.run_parsed_inside(&parsed, None)
+        self.run_forms_inside(text, None)
     }
 
     /// Evaluates an atom in the current module, inside the form that is being evaluated.
@@ -135,12 +133,12 @@ impl Session {
     /// # Errors
     /// As [`Session::run_inside`].
     pub(crate) fn evaluate_inside(&mut self, atom: &Atom) -> Result<Vec<Atom>, ModuleError> {
-        let parsed = parsed_of_atoms(std::slice::from_ref(atom), true);
-        let mut answers = self.run_parsed_inside(&parsed, Some(std::slice::from_ref(atom)))?;
+        let text = text_of_atoms(std::slice::from_ref(atom), true);
+        let mut answers = self.run_forms_inside(&text, Some(std::slice::from_ref(atom)))?;
         Ok(answers.pop().unwrap_or_default())
     }
 
-    fn run_parsed_inside(&mut self, parsed: &Parsed, given: Option<&[Atom]>) -> Result<Vec<Vec<Atom>>, ModuleError> {
+    fn run_forms_inside(&mut self, text: &str, given: Option<&[Atom]>) -> Result<Vec<Vec<Atom>>, ModuleError> {
         let refused = |message: &str| Err(ModuleError::Source { message: message.to_owned() });
         if self.is_off_record {
             return refused(OFF_RECORD);
@@ -148,12 +146,14 @@ impl Session {
         if self.running.len() > IMPORT_DEPTH_MAX {
             return Err(ModuleError::TooDeep);
         }
-        if self.view.is_some() && parsed.forms_before_error().iter().any(|form| !form.bang) {
+        let pieces = Pieces::new(text, None);
+        if self.view.is_some() && pieces.again().state_something() {
             return refused(&EffectRefused::STATEMENT.to_string());
         }
         let (mut answers, origin) = (Vec::new(), "the host");
-        let here = self.current_module();
-        let run = self.run_forms_in(here, origin, None, (parsed, given), &mut |_, event| {
+        let module = self.current_module();
+        let source = SourceRun { module, origin, file: None, pieces, given, traces_warnings: false };
+        let run = self.run_in(source, &mut |_, event| {
             if let FormEvent::Outcome(answer) = event {
                 answers.push(answer.results.to_vec());
             }
@@ -163,7 +163,7 @@ impl Session {
         match run.end {
             RunEnd::Finished | RunEnd::Error | RunEnd::Limit(_) => Ok(answers),
             RunEnd::NotParsed => {
-                let message = parsed.first_error().map_or(String::new(), |error| error.message.clone());
+                let message = run.first_error().map_or(String::new(), |error| error.message.clone());
                 Err(ModuleError::Source { message })
             }
             RunEnd::World(error) => Err(ModuleError::World(error)),

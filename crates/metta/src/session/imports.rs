@@ -5,13 +5,13 @@
 //! 2. A module is loaded once. If a module imports one that is still being loaded, that is a circle, and the error shows it.
 //! 3. If an earlier run in the same knowledge base loaded a module, what was edited in its file since then is applied.
 
-use super::{FormEvent, RunEnd, Session};
+use super::{FormEvent, Run, RunEnd, Session, SourceRun};
 use crate::bundled::BUNDLES;
 use crate::environment::Stop;
 use crate::load::{Format, LoadError, Skipped};
 use crate::names;
 use crate::program::modules::{self, IMPORT_DEPTH_MAX, ModuleError, ModuleId, TOP_PATH};
-use crate::syntax::{self, Decoded, LineIndex, Parsed, Severity};
+use crate::syntax::{self, Decoded, LineIndex, Pieces};
 use crate::world::WorldError;
 use space::Atom;
 use std::sync::Arc;
@@ -155,21 +155,9 @@ impl Session {
         Err(ModuleError::Circular { cycle: cycle.map(|&id| self.program.module(id).path.clone()).collect() })
     }
 
-    /// Parses an imported file and tells the person who watches what there is to warn of.
-    fn parse_import(&mut self, file: &str, source: &Decoded<'_>) -> Parsed {
-        let parsed = source.parse();
-        let lines = LineIndex::new(&source.text);
-        for warning in parsed.diagnostics.iter().filter(|found| found.severity == Severity::Warning) {
-            let position = lines.position(warning.span.start);
-            self.world.trace(&format!("warning: {file}:{}:{}: {}", position.line, position.column, warning.message));
-        }
-        parsed
-    }
-
     fn run_module(&mut self, id: ModuleId, file: &str, source: &Decoded<'_>) -> Result<(), ModuleError> {
-        let parsed = self.parse_import(file, source);
         let mut failure = None;
-        let run = self.run_in(id, file, Some(file), &parsed, &mut |_, event| {
+        let run = self.run_in(source_of(id, file, Some(file), source), &mut |_, event| {
             let FormEvent::Outcome(answer) = event else { return Ok(()) };
             failure = answer.results.iter().find(|result| names::is_error(result)).map(names::brief);
             Ok(())
@@ -177,7 +165,7 @@ impl Session {
         self.note_end_inside(&run.end);
         match run.end {
             RunEnd::Finished => Ok(()),
-            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, &source.text, &parsed) }),
+            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, &source.text, &run) }),
             RunEnd::World(error) => Err(world_error(error)),
             RunEnd::Effect(refused) => Err(ModuleError::Source { message: refused.to_string() }),
             RunEnd::RunRecord(error) => Err(ModuleError::Source { message: error.to_string() }),
@@ -264,17 +252,16 @@ impl Session {
         let file = self.find_file(&path, from)?;
         let bytes = self.world.read_source(&file).map_err(world_error)?;
         let source = syntax::decode(&bytes);
-        let parsed = self.parse_import(&file, &source);
         let mut last = Vec::new();
         // What is included is a part of the form that includes it: it is stated as often as that is evaluated.
-        let run = self.run_in(from, &file, None, &parsed, &mut |_, event| {
+        let run = self.run_in(source_of(from, &file, None, &source), &mut |_, event| {
             let FormEvent::Outcome(answer) = event else { return Ok(()) };
             last = answer.results.to_vec();
             Ok(())
         });
         self.note_end_inside(&run.end);
         match run.end {
-            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(&file, &source.text, &parsed) }),
+            RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(&file, &source.text, &run) }),
             RunEnd::World(error) => Err(world_error(error)),
             RunEnd::RunRecord(error) => Err(ModuleError::Source { message: error.to_string() }),
             _ => Ok(last),
@@ -287,9 +274,20 @@ fn world_error(error: WorldError) -> ModuleError {
     if error.ends_run() { ModuleError::World(error) } else { ModuleError::Source { message: error.to_string() } }
 }
 
+/// What a module imports, of which the person who watches is told what there is to warn of.
+fn source_of<'a, 'text>(
+    module: ModuleId,
+    origin: &'a str,
+    file: Option<&'a str>,
+    text: &'text Decoded<'_>,
+) -> SourceRun<'a, 'text> {
+    let pieces = Pieces::new(&text.text, text.flaw.as_ref());
+    SourceRun { module, origin, file, pieces, given: None, traces_warnings: true }
+}
+
 /// The first parse error of a file, with its place.
-fn parse_failure(file: &str, text: &str, parsed: &Parsed) -> String {
-    let Some(error) = parsed.first_error() else { return format!("{file} does not parse") };
+fn parse_failure(file: &str, text: &str, run: &Run) -> String {
+    let Some(error) = run.first_error() else { return format!("{file} does not parse") };
     let position = LineIndex::new(text).position(error.span.start);
     format!("{file}:{}:{}: {}", position.line, position.column, error.message)
 }

@@ -33,7 +33,7 @@ use profile::Profile;
 pub use profile::{Clock, ProfileNode};
 pub(crate) use query_log::Execution;
 pub use query_log::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
-pub(crate) use sources::{FormEvent, FormOutcome, parsed_of_atoms};
+pub(crate) use sources::{FormEvent, FormOutcome, SourceRun, text_of_atoms};
 pub use sources::{Run, RunEnd, Source};
 use space::Atom;
 use statistics::Entries;

@@ -21,7 +21,7 @@ use crate::reader::read_atom;
 use crate::record::{Begun, Known, RunRecordError, SourceContent, SourceText};
 use crate::refusal::EffectRefused;
 use crate::stated::Stated;
-use crate::syntax::{self, Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
+use crate::syntax::{self, Diagnostic, Form, NodeId, NodeKind, Parsed, Pieces, Severity, Span, SyntaxTree};
 use crate::types;
 use crate::world::{World, WorldError};
 use rustc_hash::FxHashMap;
@@ -103,83 +103,82 @@ pub struct Run {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A source that is being run.
-struct Begin<'a> {
-    origin: &'a str,
-    parsed: &'a Parsed,
-    /// The atoms of its forms, if they are not to be read.
-    given: Option<&'a [Atom]>,
-    module: ModuleId,
+impl Run {
+    /// The error of the parser that comes first in the text, if there is one.
+    pub(crate) fn first_error(&self) -> Option<&Diagnostic> {
+        self.diagnostics.iter().find(|found| found.severity == Severity::Error)
+    }
+}
+
+/// A source to be run in a module.
+pub(crate) struct SourceRun<'a, 'text> {
+    pub(crate) module: ModuleId,
+    pub(crate) origin: &'a str,
+    pub(crate) file: Option<&'a str>,
+    pub(crate) pieces: Pieces<'text>,
+    /// The atoms of its forms, if they are not to be read: the text is only how they are shown.
+    pub(crate) given: Option<&'a [Atom]>,
+    /// Whether the person who watches is told what there is to warn of in a piece before it is run.
+    pub(crate) traces_warnings: bool,
+}
+
+/// How far a source has been run.
+struct Progress {
     id: SourceId,
-    known: Known,
+    /// Whether what it states is there already.
+    skips_statements: bool,
+    /// What an earlier text of it has stated and this one states too.
+    kept: Stated,
+    /// How many transactions were open when it began.
+    around: usize,
+    /// How many forms had an outcome.
+    number: usize,
+    has_failed: bool,
 }
 
 impl Session {
-    /// Runs a source that was parsed in a module, `on_form` taking what comes of each form that has results.
-    pub(crate) fn run_in(
-        &mut self,
-        module: ModuleId,
-        origin: &str,
-        file: Option<&str>,
-        parsed: &Parsed,
-        on_form: &mut OnForm<'_>,
-    ) -> Run {
-        self.run_forms_in(module, origin, file, (parsed, None), on_form)
-    }
-
-    /// Runs a source that was parsed in a module. If the atoms of its forms are given, its text is only how they are shown.
-    pub(crate) fn run_forms_in(
-        &mut self,
-        module: ModuleId,
-        origin: &str,
-        file: Option<&str>,
-        (parsed, given): (&Parsed, Option<&[Atom]>),
-        on_form: &mut OnForm<'_>,
-    ) -> Run {
+    /// Runs a source, `on_form` taking what comes of each form that has results.
+    pub(crate) fn run_in(&mut self, mut source: SourceRun<'_, '_>, on_form: &mut OnForm<'_>) -> Run {
+        let (module, file) = (source.module, source.file);
         let cause = self.enter_source(module);
-        if self.explains_failures || self.traced.is_some() {
-            self.texts.add(origin, parsed, module);
-        }
         let is_module = file.is_some() && self.program.module(module).file.as_deref() == file;
-        let end = self.begin_source(module, origin, file, SourceContent::Text(&parsed.tree.shared_text())).and_then(
-            |Begun { id, known }| {
-                // What an unchanged module did when it was loaded is there already.
-                if is_module && matches!(known, Known::Unchanged) {
-                    return Ok(RunEnd::Finished);
-                }
-                let end = self.run_forms(Begin { origin, parsed, given, module, id, known }, on_form)?;
-                if matches!(end, RunEnd::Finished)
-                    && let Some(record) = self.transactions.record_mut()
-                {
-                    record.end_source(id);
-                }
-                let is_cancelled = matches!(end, RunEnd::Limit(limit) if self.is_cancelled_by(limit));
-                // What somebody does as one transaction is committed at its end.
-                if self.is_outermost() && !is_cancelled && self.transactions.depth() == 0 {
-                    self.commit(CommitTrigger::EndOfSource)?;
-                }
-                self.call_after_source(parsed, end, on_form)
-            },
-        );
+        let content = SourceContent::Text(source.pieces.shared_text());
+        let end = self.begin_source(module, source.origin, file, content).and_then(|Begun { id, known }| {
+            // What an unchanged module did when it was loaded is there already.
+            if is_module && matches!(known, Known::Unchanged) {
+                return Ok(RunEnd::Finished);
+            }
+            let end = self.run_pieces(&mut source, id, known, on_form)?;
+            if matches!(end, RunEnd::Finished)
+                && let Some(record) = self.transactions.record_mut()
+            {
+                record.end_source(id);
+            }
+            let is_cancelled = matches!(end, RunEnd::Limit(limit) if self.is_cancelled_by(limit));
+            // What somebody does as one transaction is committed at its end.
+            if self.is_outermost() && !is_cancelled && self.transactions.depth() == 0 {
+                self.commit(CommitTrigger::EndOfSource)?;
+            }
+            self.call_after_source(&mut source.pieces, end, on_form)
+        });
         self.leave_source(cause);
         let end = end.unwrap_or_else(|error| RunEnd::RunRecord(error.into()));
-        Run { end, diagnostics: parsed.diagnostics.clone() }
+        Run { end, diagnostics: source.pieces.into_diagnostics() }
     }
 
     /// Calls functions with what the end of a source has changed; gives how its run ends.
     fn call_after_source(
         &mut self,
-        parsed: &Parsed,
+        pieces: &mut Pieces<'_>,
         end: RunEnd,
         on_form: &mut OnForm<'_>,
     ) -> Result<RunEnd, RunRecordError> {
         if !matches!(end, RunEnd::Finished | RunEnd::Error) {
             return Ok(end);
         }
-        let forms = parsed.forms_before_error();
-        let place = (forms.len(), forms.last().map_or(Span { start: 0, end: 0 }, |form| form.span));
+        pieces.read_rest();
         let mut has_failed = matches!(end, RunEnd::Error);
-        let ended = self.call_for_changes(place, on_form, &mut has_failed)?;
+        let ended = self.call_for_changes(pieces.forms(), on_form, &mut has_failed)?;
         Ok(ended.unwrap_or(if has_failed { RunEnd::Error } else { RunEnd::Finished }))
     }
 
@@ -207,25 +206,75 @@ impl Session {
         self.transactions.begin_source(&mut self.program, &mut *self.world, &source)
     }
 
-    fn run_forms(&mut self, source: Begin<'_>, on_form: &mut OnForm<'_>) -> Result<RunEnd, RunRecordError> {
-        let Begin { origin, parsed, given, module, id, known } = source;
-        let cause = |kind, offset| Some(Cause { source: id, kind, offset });
+    /// Runs the forms of a source, each piece of which is read when those before it have run.
+    fn run_pieces(
+        &mut self,
+        source: &mut SourceRun<'_, '_>,
+        id: SourceId,
+        known: Known,
+        on_form: &mut OnForm<'_>,
+    ) -> Result<RunEnd, RunRecordError> {
         let skips_statements = matches!(known, Known::Unchanged);
-        let mut kept = match known {
-            Known::Changed(before) => self.retract_missing(parsed, module, id, before),
+        let kept = match known {
+            Known::Changed(before) => self.retract_missing(source.pieces.again(), source.module, id, before),
             Known::New | Known::Unchanged => Stated::default(),
         };
-        let (forms, around) = (parsed.forms_before_error(), self.transactions.depth());
-        let (mut number, mut has_failed) = (0, false);
+        let around = self.transactions.depth();
+        let mut progress = Progress { id, skips_statements, kept, around, number: 0, has_failed: false };
+        while let Some(parsed) = source.pieces.next() {
+            self.begin_piece(source, &parsed);
+            if let Some(end) = self.run_forms(source, &parsed, &mut progress, on_form)? {
+                return Ok(end);
+            }
+            if parsed.first_error().is_some() {
+                return Ok(RunEnd::NotParsed);
+            }
+        }
+        // What was still expected to be stated and was not: a word of it has got another meaning.
+        for (count, atom) in progress.kept.into_left() {
+            (0..count).for_each(|_| self.retract(source.module, id, &atom));
+        }
+        Ok(if progress.has_failed { RunEnd::Error } else { RunEnd::Finished })
+    }
+
+    /// Keeps the text for those who ask where something is written, and tells what there is to warn of.
+    fn begin_piece(&mut self, source: &SourceRun<'_, '_>, parsed: &Parsed) {
+        if self.explains_failures || self.traced.is_some() {
+            self.texts.add(source.origin, &parsed.tree, source.module);
+        }
+        if !source.traces_warnings {
+            return;
+        }
+        for warning in parsed.diagnostics.iter().filter(|found| found.severity == Severity::Warning) {
+            let lines = parsed.tree.line_starts().index(parsed.tree.text());
+            let (origin, position) = (source.origin, lines.position(warning.span.start));
+            self.world.trace(&format!("warning: {origin}:{}:{}: {}", position.line, position.column, warning.message));
+        }
+    }
+
+    /// Runs the forms of a piece; gives how the run ends if it does.
+    fn run_forms(
+        &mut self,
+        source: &mut SourceRun<'_, '_>,
+        parsed: &Parsed,
+        progress: &mut Progress,
+        on_form: &mut OnForm<'_>,
+    ) -> Result<Option<RunEnd>, RunRecordError> {
+        let module = source.module;
+        let forms = parsed.forms_before_error();
+        let first = source.pieces.forms().0 - forms.len();
         for (index, form) in forms.iter().enumerate() {
-            if !form.bang && skips_statements {
+            if !form.bang && progress.skips_statements {
                 continue;
             }
             let kind = if form.bang { CauseKind::Evaluation } else { CauseKind::Statement };
             let offset = form.bang_span.unwrap_or(form.span).start;
-            self.set_cause(cause(kind, offset));
+            self.set_cause(Some(Cause { source: progress.id, kind, offset }));
             self.form_at = form.bang.then(|| (parsed.tree.shared_text(), offset));
-            let (atom, written) = self.form_of(module, parsed, given, index);
+            let (atom, written) = match source.given.and_then(|atoms| atoms.get(first + index)) {
+                Some(atom) => (atom.clone(), 0),
+                None => self.read_form(module, &parsed.tree, form),
+            };
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;
             }
@@ -233,49 +282,41 @@ impl Session {
             let answer = match form.bang {
                 true if self.is_bound_before(module, &parsed.tree, form.node) => Some(vec![Atom::unit()].into()),
                 true => Some(self.evaluate_form(module, &atom, written)),
-                false if kept.take(&atom) => None,
+                false if progress.kept.take(&atom) => None,
                 false => self.add_form(module, &atom).map(Answer::from),
             };
             let Some(found) = answer else { continue };
             let changed_nothing = self.program.log().stamp() == before;
-            number += 1;
+            progress.number += 1;
             // Those that the form left open, because a limit ended it.
-            self.close_transaction(around + 1, false);
+            self.close_transaction(progress.around + 1, false);
             self.end_form(&found)?;
             if let Some(end) = found.stop.as_ref().and_then(end_of) {
-                return Ok(end);
+                return Ok(Some(end));
             }
-            let (span, limit, results) = (form.span, found.limit, with_limit_error(&atom, found));
+            let (number, span, limit) = (progress.number, form.span, found.limit);
+            let results = with_limit_error(&atom, found);
             let outcome = FormOutcome { number, span, atom: &atom, results: &results, limit };
             if let Some(end) = self.hand_out(&outcome, on_form) {
-                return Ok(end);
+                return Ok(Some(end));
             }
-            match limit {
-                Some(limit) => return Ok(RunEnd::Limit(limit)),
-                None if !results.iter().any(names::is_error) => {}
-                None => {
-                    let (tree, later) = (&parsed.tree, forms.len() - index - 1);
-                    let (atom, results) = (&atom, &results[..]);
-                    let failed =
-                        FailedForm { module, origin, tree, form, number, atom, results, changed_nothing, later };
-                    if let Some(end) = self.end_of_failed(&failed, on_form) {
-                        return Ok(end);
-                    }
-                    has_failed = true;
+            if let Some(limit) = limit {
+                return Ok(Some(RunEnd::Limit(limit)));
+            }
+            if results.iter().any(names::is_error) {
+                let later = if self.goes_on() { 0 } else { source.pieces.forms_in_all() - first - index - 1 };
+                let (origin, tree, atom, results) = (source.origin, &parsed.tree, &atom, &results[..]);
+                let failed = FailedForm { module, origin, tree, form, number, atom, results, changed_nothing, later };
+                if let Some(end) = self.end_of_failed(&failed, on_form) {
+                    return Ok(Some(end));
                 }
+                progress.has_failed = true;
             }
-            if let Some(end) = self.call_for_changes((number, span), on_form, &mut has_failed)? {
-                return Ok(end);
+            if let Some(end) = self.call_for_changes((number, span), on_form, &mut progress.has_failed)? {
+                return Ok(Some(end));
             }
         }
-        if parsed.first_error().is_some() {
-            return Ok(RunEnd::NotParsed);
-        }
-        // What was still expected to be stated and was not: a word of it has got another meaning.
-        for (count, atom) in kept.into_left() {
-            (0..count).for_each(|_| self.retract(module, id, &atom));
-        }
-        Ok(if has_failed { RunEnd::Error } else { RunEnd::Finished })
+        Ok(None)
     }
 
     /// Tells why a form of the program has failed, if somebody wants to hear it; gives how the run ends, unless it goes on.
@@ -341,14 +382,16 @@ impl Session {
 
     /// Removes what an edited source stated before and states no longer; gives what it still states. Nobody knows what a
     /// text states that does not parse to its end, so it removes nothing.
-    fn retract_missing(&mut self, parsed: &Parsed, module: ModuleId, id: SourceId, before: Vec<Atom>) -> Stated {
-        // What a text states behind its first error is not known, so nothing of what it stated is given up.
-        let is_whole = parsed.first_error().is_none();
+    fn retract_missing(&mut self, mut text: Pieces<'_>, module: ModuleId, id: SourceId, before: Vec<Atom>) -> Stated {
         let mut wanted: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
-        for form in parsed.forms_before_error().iter().filter(|form| !form.bang) {
-            let atom = read_atom(&parsed.tree, form.node, &self.program.module(module).tokenizer);
-            *wanted.entry(canonical::key(&atom)).or_default() += 1;
+        for parsed in text.by_ref() {
+            for form in parsed.forms_before_error().iter().filter(|form| !form.bang) {
+                let atom = read_atom(&parsed.tree, form.node, &self.program.module(module).tokenizer);
+                *wanted.entry(canonical::key(&atom)).or_default() += 1;
+            }
         }
+        // What a text states behind its first error is not known, so nothing of what it stated is given up.
+        let is_whole = !text.has_error();
         let mut kept = Stated::default();
         for atom in before {
             let bytes = canonical::key(&atom);
@@ -389,14 +432,6 @@ impl Session {
         self.statistics.atoms_added += 1;
         space.add(atom);
         None
-    }
-
-    /// A form as the atom that was given for it, or as it is read.
-    fn form_of(&self, module: ModuleId, parsed: &Parsed, given: Option<&[Atom]>, index: usize) -> (Atom, usize) {
-        match given.and_then(|atoms| atoms.get(index)) {
-            Some(atom) => (atom.clone(), 0),
-            None => self.read_form(module, &parsed.tree, &parsed.forms_before_error()[index]),
-        }
     }
 
     /// A form as an atom, and the bytes that it takes with the part of the text's tree that it is read from.
@@ -486,13 +521,14 @@ impl Session {
 
 /// A text with a form for each of these atoms, as it is read: they stand there as they are written if that can be read, else a word in the
 /// place of each.
-pub(crate) fn parsed_of_atoms(atoms: &[Atom], bang: bool) -> Parsed {
-    let parsed = syntax::parse(&text_of_forms(atoms, bang, |text, atom| write!(text, "{atom}")));
+pub(crate) fn text_of_atoms(atoms: &[Atom], bang: bool) -> String {
+    let text = text_of_forms(atoms, bang, |text, atom| write!(text, "{atom}"));
+    let parsed = syntax::parse(&text);
     let is_read = parsed.first_error().is_none() && parsed.tree.forms().len() == atoms.len();
     if is_read && parsed.tree.forms().iter().all(|form| form.bang == bang) {
-        return parsed;
+        return text;
     }
-    syntax::parse(&text_of_forms(atoms, bang, |text, _| text.write_char('_')))
+    text_of_forms(atoms, bang, |text, _| text.write_char('_'))
 }
 
 /// A line for each atom.

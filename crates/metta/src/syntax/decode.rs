@@ -41,7 +41,7 @@ impl Decoded<'_> {
 }
 
 /// Reads a text that was decoded with this flaw.
-pub(crate) fn parse_with_flaw(text: &str, flaw: Option<&Diagnostic>) -> Parsed {
+pub(super) fn parse_with_flaw(text: &str, flaw: Option<&Diagnostic>) -> Parsed {
     let mut parsed = super::parse(text);
     if let Some(flaw) = flaw {
         parsed.diagnostics.retain(|found| found.span.start < flaw.span.start);

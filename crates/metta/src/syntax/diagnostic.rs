@@ -108,6 +108,13 @@ impl Diagnostics {
         }
     }
 
+    /// What was listed since this was asked last, sorted by place. What comes of a code after its share of the list is still counted.
+    pub(super) fn take(&mut self) -> Vec<Diagnostic> {
+        let mut listed = std::mem::take(&mut self.listed);
+        listed.sort_by_key(|one| one.span.start);
+        listed
+    }
+
     /// All that is listed, sorted by place.
     pub(super) fn finish(self) -> Vec<Diagnostic> {
         let mut listed = self.listed;

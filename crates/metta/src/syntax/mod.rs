@@ -19,7 +19,8 @@
 //! 2. The lexer (`lexer.rs`) cuts the text into brackets, words, variables and strings (`literal.rs`).
 //! 3. The parser (`parser.rs`) folds them into nodes with an explicit stack and gathers the forms.
 //! 4. At the end of the text the parser closes what stayed open and recovers the forms after it.
-//! 5. The diagnostics are sorted by place; [`LineIndex`] turns a place into a line and a column.
+//! 5. Who runs a text reads it in pieces (`pieces.rs`), so that its tree does not have to be in memory at once.
+//! 6. The diagnostics are sorted by place; [`LineIndex`] turns a place into a line and a column.
 
 mod class;
 mod decode;
@@ -28,6 +29,7 @@ mod lexer;
 mod lines;
 mod literal;
 mod parser;
+mod pieces;
 mod span;
 mod tree;
 
@@ -35,11 +37,11 @@ mod tree;
 mod tests;
 
 pub(crate) use class::Class;
-pub(crate) use decode::parse_with_flaw;
 pub use decode::{Decoded, decode, decode_owned};
 pub use diagnostic::{Diagnostic, Severity};
 pub(crate) use lines::LineStarts;
 pub use lines::{LineIndex, Position};
+pub(crate) use pieces::Pieces;
 pub use span::Span;
 pub use tree::{Form, NodeId, NodeKind, SyntaxTree, Visit, Walk};
 

@@ -19,20 +19,21 @@ use super::diagnostic::excerpt;
 use super::lexer::{Lexer, Token};
 use super::tree::SyntaxTree;
 use super::{Diagnostic, Form, NodeId, NodeKind, Parsed, Span};
+use std::sync::Arc;
 
 /// Reads a text of at most `text_bytes_max` bytes.
 pub(super) fn parse_within(text: &str, text_bytes_max: usize) -> Parsed {
     if text.len() > text_bytes_max {
-        return refuse(text.len(), text_bytes_max);
+        return Parsed { tree: SyntaxTree::new("".into()), diagnostics: vec![too_long(text.len(), text_bytes_max)] };
     }
-    let mut parser = Parser::new(text);
-    while let Some((token, span)) = parser.lexer.next_token() {
-        parser.take(token, span);
-    }
+    let mut parser = Parser::over(text, text.into());
+    // The whole text is one piece, which `finish` takes.
+    parser.read_piece(usize::MAX);
     parser.finish()
 }
 
-struct Parser<'text> {
+/// Reads a text.
+pub(super) struct Parser<'text> {
     lexer: Lexer<'text>,
     tree: SyntaxTree,
     /// The expressions that are open, the innermost last.
@@ -66,9 +67,40 @@ struct Unclosed {
 }
 
 impl<'text> Parser<'text> {
-    fn new(text: &'text str) -> Parser<'text> {
+    /// Reads this text; the trees share it.
+    pub(super) fn over(text: &'text str, shared: Arc<str>) -> Parser<'text> {
         let lexer = Lexer::new(text);
-        Parser { lexer, tree: SyntaxTree::new(text), frames: Vec::new(), items: Vec::new(), bang: None }
+        Parser { lexer, tree: SyntaxTree::new(shared), frames: Vec::new(), items: Vec::new(), bang: None }
+    }
+
+    /// Where the next token is looked for.
+    pub(super) fn at(&self) -> usize {
+        self.lexer.at
+    }
+
+    /// Reads up to the end of the form that ends the next `bytes` or more; `None` if the text ends before: [`Parser::finish`] gives what
+    /// was read then.
+    pub(super) fn read_piece(&mut self, bytes: usize) -> Option<Parsed> {
+        let end = self.lexer.at.saturating_add(bytes);
+        while let Some((token, span)) = self.lexer.next_token() {
+            self.take(token, span);
+            if self.lexer.at >= end && self.frames.is_empty() && self.bang.is_none() {
+                return Some(self.take_piece());
+            }
+        }
+        None
+    }
+
+    /// What was read since the last piece.
+    fn take_piece(&mut self) -> Parsed {
+        let next = self.tree.next_piece(self.lexer.at);
+        let mut tree = std::mem::replace(&mut self.tree, next);
+        tree.set_gathered(
+            std::mem::take(&mut self.lexer.values),
+            std::mem::take(&mut self.lexer.comments),
+            self.lexer.at,
+        );
+        Parsed { tree, diagnostics: self.lexer.diagnostics.take() }
     }
 
     fn take(&mut self, token: Token, span: Span) {
@@ -133,13 +165,14 @@ impl<'text> Parser<'text> {
         }
     }
 
-    fn finish(mut self) -> Parsed {
+    /// What is left at the end of the text.
+    pub(super) fn finish(mut self) -> Parsed {
         self.recover();
         if let Some(bang) = self.bang {
             self.lexer.diagnostics.report(bang_without_atom(bang));
         }
-        let Lexer { diagnostics, values, comments, .. } = self.lexer;
-        self.tree.set_gathered(values, comments);
+        let Lexer { diagnostics, values, comments, text, .. } = self.lexer;
+        self.tree.set_gathered(values, comments, text.len());
         Parsed { tree: self.tree, diagnostics: diagnostics.finish() }
     }
 }
@@ -260,10 +293,10 @@ fn bang_symbol_warning(word: &str, span: Span) -> Diagnostic {
         .with_help(format!("write `! {rest}` to evaluate it, or `{rest}` if it is meant as a fact"))
 }
 
-fn refuse(text_bytes: usize, text_bytes_max: usize) -> Parsed {
+/// The error of a text that is too long.
+pub(super) fn too_long(text_bytes: usize, text_bytes_max: usize) -> Diagnostic {
     let message = format!("The source is {text_bytes} bytes long; at most {text_bytes_max} can be read");
-    let error = Diagnostic::error("source-too-long", Span::new(0, 0), message)
+    Diagnostic::error("source-too-long", Span::new(0, 0), message)
         .with_label("here begins a text that is too long")
-        .with_help("split the source into several files");
-    Parsed { tree: SyntaxTree::new(""), diagnostics: vec![error] }
+        .with_help("split the source into several files")
 }

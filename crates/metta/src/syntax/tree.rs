@@ -68,7 +68,7 @@ struct Node {
     span: Span,
 }
 
-/// The sound forms of a text.
+/// The sound forms of a text, or of a piece of one.
 #[derive(Clone, Debug)]
 pub struct SyntaxTree {
     text: Arc<str>,
@@ -78,6 +78,8 @@ pub struct SyntaxTree {
     children: Vec<NodeId>,
     forms: Vec<Form>,
     comments: Vec<Span>,
+    /// The part of the text that it is of.
+    piece: Span,
 }
 
 impl SyntaxTree {
@@ -104,8 +106,9 @@ impl SyntaxTree {
     /// About how many bytes a form takes by its part of the text: in the tree, in its text, and where that was read from.
     pub(crate) fn bytes_of(&self, form: &Form) -> usize {
         let nodes = self.nodes.capacity() * size_of::<Node>() + self.children.capacity() * size_of::<NodeId>();
-        let part = (form.span.end - form.span.start) as f64 / self.text.len() as f64;
-        ((nodes + self.values.len() + 2 * self.text.len()) as f64 * part) as usize
+        let length = (form.span.end - form.span.start) as usize;
+        let part = length as f64 / f64::from((self.piece.end - self.piece.start).max(1));
+        ((nodes + self.values.len()) as f64 * part) as usize + 2 * length
     }
 
     /// The comments, in order: each from its `;` up to the end of the line, without the `\n`.
@@ -156,18 +159,33 @@ impl SyntaxTree {
 /// What the parser does to a tree.
 impl SyntaxTree {
     /// A tree of nothing over a text.
-    pub(super) fn new(text: &str) -> SyntaxTree {
+    pub(super) fn new(text: Arc<str>) -> SyntaxTree {
         // A short text has about this many nodes, and gets room for them at once.
         let nodes = (text.len() / 2).min(32);
         SyntaxTree {
             line_starts: Arc::default(),
-            text: text.into(),
+            text,
             values: String::new(),
             nodes: Vec::with_capacity(nodes),
             children: Vec::with_capacity(nodes),
             forms: Vec::new(),
             comments: Vec::new(),
+            piece: Span { start: 0, end: 0 },
         }
+    }
+
+    /// A tree of nothing over the same text, for what is behind `at`.
+    pub(super) fn next_piece(&self, at: usize) -> SyntaxTree {
+        SyntaxTree {
+            line_starts: Arc::clone(&self.line_starts),
+            piece: Span::new(at, at),
+            ..SyntaxTree::new(Arc::clone(&self.text))
+        }
+    }
+
+    /// Leaves out all forms.
+    pub(super) fn leave_out_forms(&mut self) {
+        self.forms.clear();
     }
 
     /// Adds a node without children.
@@ -190,10 +208,11 @@ impl SyntaxTree {
         self.forms.push(form);
     }
 
-    /// Takes what the lexer gathered.
-    pub(super) fn set_gathered(&mut self, values: String, comments: Vec<Span>) {
+    /// Takes what the lexer gathered up to `end`.
+    pub(super) fn set_gathered(&mut self, values: String, comments: Vec<Span>, end: usize) {
         self.values = values;
         self.comments = comments;
+        self.piece.end = end as u32;
     }
 }
 
