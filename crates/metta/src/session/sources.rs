@@ -221,6 +221,7 @@ impl Session {
         };
         let around = self.transactions.depth();
         let mut progress = Progress { id, skips_statements, kept, around, number: 0, has_failed: false };
+        // As long as the text; each form that is evaluated looks.
         while let Some(parsed) = source.pieces.next() {
             self.begin_piece(source, &parsed);
             if let Some(end) = self.run_forms(source, &parsed, &mut progress, on_form)? {
@@ -245,11 +246,12 @@ impl Session {
         if !source.traces_warnings {
             return;
         }
-        for warning in parsed.diagnostics.iter().filter(|found| found.severity == Severity::Warning) {
+        let warnings = parsed.diagnostics.iter().filter(|found| found.severity == Severity::Warning);
+        warnings.for_each(|warning| {
             let lines = parsed.tree.line_starts().index(parsed.tree.text());
             let (origin, position) = (source.origin, lines.position(warning.span.start));
             self.world.trace(&format!("warning: {origin}:{}:{}: {}", position.line, position.column, warning.message));
-        }
+        });
     }
 
     /// Runs the forms of a piece; gives how the run ends if it does.

@@ -19,7 +19,7 @@
 //! 2. The lexer (`lexer.rs`) cuts the text into brackets, words, variables and strings (`literal.rs`).
 //! 3. The parser (`parser.rs`) folds them into nodes with an explicit stack and gathers the forms.
 //! 4. At the end of the text the parser closes what stayed open and recovers the forms after it.
-//! 5. Who runs a text reads it in pieces (`pieces.rs`), so that its tree does not have to be in memory at once.
+//! 5. A text that is run is read in pieces (`pieces.rs`), so that the tree of all of it is never in memory.
 //! 6. The diagnostics are sorted by place; [`LineIndex`] turns a place into a line and a column.
 
 mod class;

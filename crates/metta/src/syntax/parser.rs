@@ -82,6 +82,7 @@ impl<'text> Parser<'text> {
     /// was read then.
     pub(super) fn read_piece(&mut self, bytes: usize) -> Option<Parsed> {
         let end = self.lexer.at.saturating_add(bytes);
+        // As long as the text.
         while let Some((token, span)) = self.lexer.next_token() {
             self.take(token, span);
             if self.lexer.at >= end && self.frames.is_empty() && self.bang.is_none() {

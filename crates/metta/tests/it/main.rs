@@ -24,6 +24,7 @@ mod layout;
 mod library;
 mod limits;
 mod loading;
+mod long_texts;
 mod loops;
 mod measure;
 mod memo;
