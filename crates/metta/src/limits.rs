@@ -87,6 +87,14 @@ impl Limits {
         is_over.then_some(LimitReached::Heap(most as u64))
     }
 
+    /// Does what reads a text of `text_bytes` bytes; while it does, the process may not come to more than the text's share allows.
+    pub(crate) fn while_reading<T>(&self, text_bytes: usize, read: impl FnOnce() -> T) -> T {
+        self.set_ceiling(2 * text_bytes);
+        let done = read();
+        self.interrupt.set_ceiling(None);
+        done
+    }
+
     /// Says to the host what the process may come to before a `!` that begins now has taken too much; `held` bytes that there
     /// are already count as its own.
     pub(crate) fn set_ceiling(&self, held: usize) {

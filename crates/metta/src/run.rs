@@ -374,11 +374,12 @@ impl Session {
         if let Some(limit) = session.limits.reached_by_text(source.text) {
             return Run { end: RunEnd::Limit(limit), diagnostics: Vec::new() };
         }
-        session.limits.set_ceiling(2 * source.text.len());
         let pieces = Pieces::new(source.text, source.flaw);
-        session.limits.interrupt.set_ceiling(None);
-        if session.view.is_some() && pieces.again().state_something() {
-            return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: pieces.into_diagnostics() };
+        if session.view.is_some() {
+            let states = || pieces.again().state_something();
+            if session.limits.while_reading(source.text.len(), states) {
+                return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: pieces.into_diagnostics() };
+            }
         }
         let &Source { origin, file, .. } = source;
         let source = SourceRun { module: ModuleId::TOP, origin, file, pieces, given: None, traces_warnings: false };

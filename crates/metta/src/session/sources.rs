@@ -161,6 +161,7 @@ impl Session {
             }
             self.call_after_source(&mut source.pieces, end, on_form)
         });
+        read_by(self, &mut source.pieces, Pieces::read_rest);
         self.leave_source(cause);
         let end = end.unwrap_or_else(|error| RunEnd::RunRecord(error.into()));
         Run { end, diagnostics: source.pieces.into_diagnostics() }
@@ -176,7 +177,7 @@ impl Session {
         if !matches!(end, RunEnd::Finished | RunEnd::Error) {
             return Ok(end);
         }
-        pieces.read_rest();
+        read_by(self, pieces, Pieces::read_rest);
         let mut has_failed = matches!(end, RunEnd::Error);
         let ended = self.call_for_changes(pieces.forms(), on_form, &mut has_failed)?;
         Ok(ended.unwrap_or(if has_failed { RunEnd::Error } else { RunEnd::Finished }))
@@ -222,7 +223,7 @@ impl Session {
         let around = self.transactions.depth();
         let mut progress = Progress { id, skips_statements, kept, around, number: 0, has_failed: false };
         // As long as the text; each form that is evaluated looks.
-        while let Some(parsed) = source.pieces.next() {
+        while let Some(parsed) = read_by(self, &mut source.pieces, Iterator::next) {
             self.begin_piece(source, &parsed);
             if let Some(end) = self.run_forms(source, &parsed, &mut progress, on_form)? {
                 return Ok(end);
@@ -306,7 +307,12 @@ impl Session {
                 return Ok(Some(RunEnd::Limit(limit)));
             }
             if results.iter().any(names::is_error) {
-                let later = if self.goes_on() { 0 } else { source.pieces.forms_in_all() - first - index - 1 };
+                let read = if self.goes_on() {
+                    first + index + 1
+                } else {
+                    read_by(self, &mut source.pieces, Pieces::forms_in_all)
+                };
+                let later = read - first - index - 1;
                 let (origin, tree, atom, results) = (source.origin, &parsed.tree, &atom, &results[..]);
                 let failed = FailedForm { module, origin, tree, form, number, atom, results, changed_nothing, later };
                 if let Some(end) = self.end_of_failed(&failed, on_form) {
@@ -542,6 +548,14 @@ fn text_of_forms(atoms: &[Atom], bang: bool, write: impl Fn(&mut String, &Atom) 
         text.push('\n');
     }
     text
+}
+
+/// Reads more of a source. What the text of the program takes meanwhile is bounded; what others take is part of the form that runs them.
+fn read_by<'text, T>(session: &Session, pieces: &mut Pieces<'text>, read: impl FnOnce(&mut Pieces<'text>) -> T) -> T {
+    if !session.is_outermost() {
+        return read(pieces);
+    }
+    session.limits.while_reading(pieces.shared_text().len(), || read(pieces))
 }
 
 /// How a run ends that must, unless it is for a limit.

@@ -94,6 +94,8 @@ impl<'text> Parser<'text> {
 
     /// What was read since the last piece.
     fn take_piece(&mut self) -> Parsed {
+        // What a long form took is given back before the form runs.
+        (self.frames, self.items) = (Vec::new(), Vec::new());
         let next = self.tree.next_piece(self.lexer.at);
         let mut tree = std::mem::replace(&mut self.tree, next);
         tree.set_gathered(
