@@ -9,6 +9,8 @@
 mod cassette;
 mod command;
 mod compare;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod journal;
 mod live;
 mod metta;
@@ -85,6 +87,8 @@ fn rows_of(suite: &str, parts: &[Part], plan: &Plan) -> Rows {
 
 const SUITES: &[Suite] = &[
     Suite { name: "cassette", has_programs: false, run: cassette::run },
+    #[cfg(feature = "gpu")]
+    Suite { name: "gpu", has_programs: false, run: gpu::run },
     Suite { name: "journal", has_programs: false, run: journal::run },
     Suite { name: "live", has_programs: true, run: live::run },
     Suite { name: "metta", has_programs: true, run: metta::run },

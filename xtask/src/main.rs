@@ -31,6 +31,7 @@ mod supply;
 mod test;
 mod tidy;
 mod vcrpy;
+mod vulkan;
 mod wordnet;
 
 use std::process::ExitCode;

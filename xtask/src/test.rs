@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 
 use crate::install::is_continuous_integration;
 use crate::process::{self, cargo};
-use crate::{Outcome, clients, conformance, python, repository, supply, tidy, vcrpy, wordnet};
+use crate::{Outcome, clients, conformance, python, repository, supply, tidy, vcrpy, vulkan, wordnet};
 
 /// Run what must hold before a change is taken.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Steps: format, lints, rules, tests, documents, python, examples, conformance; with --all also models, dependencies, \
-                        advisories, clients, vcrpy, editors, wordnet, program, benches.\n\
+                        advisories, clients, vcrpy, editors, gpu, wordnet, program, benches.\n\
                         A step gets what it lacks into the target folder. If that does not work, it says so and counts as skipped; the \
                         last line is `N passed, N failed, N skipped`."
 )]
@@ -74,6 +74,7 @@ const STEPS: &[Step] = &[
     thorough("clients", clients_of_the_proxy),
     thorough("vcrpy", cassettes_of_vcrpy),
     thorough("editors", grammar_for_editors),
+    thorough("gpu", sets_on_a_gpu),
     thorough("wordnet", wordnet_example),
     thorough("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
     thorough("benches", benches),
@@ -416,6 +417,17 @@ fn grammar_for_editors(_: &Context) -> Verdict {
         );
     }
     of_cargo(&["test", "--locked", "--manifest-path", MANIFEST])
+}
+
+/// Operations over sets of pages on a GPU, or on a processor that does the work of one.
+fn sets_on_a_gpu(context: &Context) -> Verdict {
+    match vulkan::prepare(context.is_strict) {
+        Err(missing) if context.is_strict => return Verdict::Absent(missing),
+        Err(missing) => return Verdict::Skipped(missing),
+        Ok(()) => {}
+    }
+    let mut command = cargo(&["test", "--package", "metroon-reactive", "--features", "gpu", "--lib", "sets::"]);
+    of_command(command.env("METROON_GPU", "required"))
 }
 
 /// Runs every example but WordNet; each checks itself by assertions, and the exit status tells.

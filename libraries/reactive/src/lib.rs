@@ -19,6 +19,7 @@
 //!
 //! `transaction` makes lists of steps; `commit` applies them, `settle` finds out what they have changed, `derive` runs functions in the
 //! order that a [schedule](schedule::Schedule) says, `log` writes the bytes of `record`. `history` and `checkpoint` read them back, `verify` compares them with what the state holds.
+//! `sets` works over many pages at once, on a GPU if built for it.
 //! The schedule knows nothing of pages and is a crate of its own: live queries are scheduled by it as well.
 #![warn(missing_docs)]
 
@@ -41,6 +42,7 @@ mod options;
 mod page;
 mod pool;
 mod record;
+mod sets;
 mod settle;
 mod shared;
 mod state;
@@ -63,6 +65,9 @@ pub use options::{Clock, Options};
 pub use page::{PAGE_BYTES_MAX, PageId, Snapshot};
 pub use pool::{Pool, PoolCounts};
 pub use record::{Malformed, VERSION};
+#[cfg(feature = "gpu")]
+pub use sets::{Adapter, GpuOptions, NoGpu, Threshold};
+pub use sets::{Neighbor, PageSet, Refused, Router, RoutingCounts, SetError};
 pub use shared::SharedState;
 pub use state::{Reason, State, Why};
 pub use survey::{Survey, SurveyedCommit, SurveyedDerivation, SurveyedPage};

@@ -1,7 +1,7 @@
 //! Where pages lie, and what they cost there.
 //!
-//! All pages of this version lie in the memory of the process, and a state says so. A backend for pages that lie elsewhere adds a
-//! location of its own; until then nothing claims that a page is on a device.
+//! All pages of a state lie in the memory of the process, and a state says so. What lies on a GPU besides is a copy that a
+//! [`PageSet`](crate::PageSet) has there, and the set says so as long as that is current.
 
 use crate::node::Node;
 use crate::page::{Page, PageId};
@@ -13,6 +13,8 @@ use crate::state::State;
 pub enum Location {
     /// In the memory of this process.
     Memory,
+    /// In the memory of this process, and a copy that is current on a GPU.
+    MemoryAndGpu,
 }
 
 /// What the pages of a location cost there.
@@ -39,6 +41,8 @@ impl State {
     /// goes with the last of them.
     pub fn cost(&self, location: Location) -> Cost {
         match location {
+            // A state has no copies there.
+            Location::MemoryAndGpu => Cost::default(),
             Location::Memory => {
                 let spare_bytes = self.buffers.spare_bytes() as u64;
                 self.pages.iter().fold(Cost { spare_bytes, ..Cost::default() }, |cost, (id, page)| {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// The folders of code that a suite measures, with the parts of `bench` that it consists of.
 const MEASURED: &[(&str, &[&str])] = &[
     ("cassette", &["crates/cassette/src", "crates/journal/src", "bench/src/cassette"]),
+    ("gpu", &["libraries/reactive/src", "bench/src/gpu"]),
     ("journal", &["crates/journal/src", "bench/src/journal"]),
     ("live", &["crates/metta/src", "crates/metroon/src", "crates/space/src", "bench/src/live"]),
     (

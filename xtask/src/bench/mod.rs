@@ -139,6 +139,9 @@ fn suite_command(suite: &str, has_rocksdb: bool) -> Command {
     let mut command = process::cargo(&["run", "--config"]);
     command.arg(folder.join(".cargo").join("config.toml")).args(["--profile", "bench", "--manifest-path"]);
     command.arg(folder.join("Cargo.toml"));
+    if suite == "gpu" {
+        command.args(["--features", "gpu"]);
+    }
     if has_rocksdb {
         command.args(["--features", "rocksdb"]);
         // Else its checksums are computed without the instructions that every side has.

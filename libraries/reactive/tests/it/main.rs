@@ -27,4 +27,5 @@ mod order;
 mod pools;
 mod refusals;
 mod scheduling;
+mod sets;
 mod sharing;
