@@ -4,7 +4,7 @@
 //! 2. A step gets what it lacks from PyPI, npm and crates.io, below the target folder. With `--offline` it gets nothing. If something is
 //!    still missing, it says what and how to get it, and is skipped.
 //! 3. With `CI=true` a skip is a failure, except for the suite of the reference implementation and the database of vulnerabilities, which
-//!    no package manager has.
+//!    no package manager has, and a driver for Vulkan where the system's gives none.
 //! 4. The last line printed is `N passed, N failed, N skipped`, counting steps.
 //!
 //! `cargo xtask test CRATE` runs the tests of one crate.

@@ -3,9 +3,9 @@
 //! Without a card nothing is measured, and the rows say so; an adapter that is a processor is none. The suite is built with the feature `gpu`,
 //! which `cargo xtask bench gpu` gives.
 
-use crate::compare::{Clock, Timed, compare};
+use crate::compare::{self, Clock, Timed};
 use crate::row::Row;
-use crate::{Plan, Rows, compare};
+use crate::{Plan, Rows};
 use reactive::{Functions, GpuOptions, Options, PageSet, Router, State, Threshold, Transaction};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -39,12 +39,48 @@ enum Work {
 }
 
 const CASES: &[Case] = &[
-    Case { name: "bytes that differ, two sets of 64 MiB", pages: 16 << 10, page_bytes: 4 << 10, work: Work::Differing, note: "pages of 4 KiB" },
-    Case { name: "bytes that differ, two sets of 512 MiB", pages: 128 << 10, page_bytes: 4 << 10, work: Work::Differing, note: "pages of 4 KiB" },
-    Case { name: "exclusive or, two sets of 512 MiB", pages: 128 << 10, page_bytes: 4 << 10, work: Work::Xor, note: "pages of 4 KiB; all that comes of it crosses the bus" },
-    Case { name: "boolean products, order 2,048", pages: 64, page_bytes: 2048 * 2048 / 8, work: Work::Boolean(2048), note: "64 products; half of the bits are set" },
-    Case { name: "min-plus products, order 512", pages: 32, page_bytes: 4 * 512 * 512, work: Work::MinPlus(512), note: "32 products of lengths of 32 bits" },
-    Case { name: "the ten nearest of 1M embeddings", pages: 1 << 10, page_bytes: 4 * 128 * 1024, work: Work::Nearest(128), note: "128 floats each; distances that the GPU proposes, decided in 64 bits by the processor" },
+    Case {
+        name: "bytes that differ, two sets of 64 MiB",
+        pages: 16 << 10,
+        page_bytes: 4 << 10,
+        work: Work::Differing,
+        note: "pages of 4 KiB",
+    },
+    Case {
+        name: "bytes that differ, two sets of 512 MiB",
+        pages: 128 << 10,
+        page_bytes: 4 << 10,
+        work: Work::Differing,
+        note: "pages of 4 KiB",
+    },
+    Case {
+        name: "exclusive or, two sets of 512 MiB",
+        pages: 128 << 10,
+        page_bytes: 4 << 10,
+        work: Work::Xor,
+        note: "pages of 4 KiB; all that comes of it crosses the bus",
+    },
+    Case {
+        name: "boolean products, order 2,048",
+        pages: 64,
+        page_bytes: 2048 * 2048 / 8,
+        work: Work::Boolean(2048),
+        note: "64 products; half of the bits are set",
+    },
+    Case {
+        name: "min-plus products, order 512",
+        pages: 32,
+        page_bytes: 4 * 512 * 512,
+        work: Work::MinPlus(512),
+        note: "32 products of lengths of 32 bits",
+    },
+    Case {
+        name: "the ten nearest of 1M embeddings",
+        pages: 1 << 10,
+        page_bytes: 4 * 128 * 1024,
+        work: Work::Nearest(128),
+        note: "128 floats each; distances that the GPU proposes, decided in 64 bits by the processor",
+    },
 ];
 
 pub(crate) fn run(plan: &Plan) -> Rows {
@@ -54,7 +90,10 @@ pub(crate) fn run(plan: &Plan) -> Rows {
     let why = match (router.adapter(), router.none()) {
         (Some(adapter), _) if adapter.is_cpu => format!("{} is a processor", adapter.name),
         (Some(adapter), _) => {
-            eprintln!("{}, {} {}; threshold {:?}", adapter.name, adapter.driver, adapter.driver_info, adapter.threshold);
+            eprintln!(
+                "{}, {} {}; threshold {:?}",
+                adapter.name, adapter.driver, adapter.driver_info, adapter.threshold
+            );
             return CASES.iter().map(|case| measured(plan, case)).collect();
         }
         (None, none) => none.map_or_else(String::new, ToString::to_string),
@@ -75,7 +114,10 @@ fn unmeasured(case: &Case) -> Row {
         ratio: None,
         rounds: 0,
         unit: None,
-        note: format!("{}; unmeasured: this machine has no card; `cargo xtask bench gpu` on one that has measures it", case.note),
+        note: format!(
+            "{}; unmeasured: this machine has no card; `cargo xtask bench gpu` on one that has measures it",
+            case.note
+        ),
     }
 }
 
@@ -96,11 +138,9 @@ fn measured(plan: &Plan, case: &Case) -> Result<Row, Box<dyn std::error::Error>>
         rounds: plan.rounds(ROUNDS),
         note: case.note.to_owned(),
     };
-    let row = compare(
-        compared,
-        &mut || done(&mut card, (&left, &right), case.work),
-        &mut || done(&mut processor, (&left, &right), case.work),
-    )?;
+    let row = compare::compare(compared, &mut || done(&mut card, (&left, &right), case.work), &mut || {
+        done(&mut processor, (&left, &right), case.work)
+    })?;
     let counts = card.counts();
     if counts.routed != counts.asked {
         return Err(format!("{}: the card did not do all: {counts:?}", case.name).into());
@@ -109,7 +149,11 @@ fn measured(plan: &Plan, case: &Case) -> Result<Row, Box<dyn std::error::Error>>
 }
 
 /// Does the work once; the checksum is of all that it comes to.
-fn done(router: &mut Router, (left, right): (&PageSet, &PageSet), work: Work) -> Result<Timed, Box<dyn std::error::Error>> {
+fn done(
+    router: &mut Router,
+    (left, right): (&PageSet, &PageSet),
+    work: Work,
+) -> Result<Timed, Box<dyn std::error::Error>> {
     let (mut clock, mut hasher) = (Clock::default(), DefaultHasher::new());
     match work {
         Work::Differing => clock.run(|| router.differing(left, right))?.hash(&mut hasher),
@@ -132,7 +176,7 @@ fn set(pages: u64, case: &Case, seed: u64) -> Result<PageSet, Box<dyn std::error
     while (ids.len() as u64) < pages {
         let mut transaction = Transaction::new();
         for _ in 0..MADE_AT_ONCE.min(pages as usize - ids.len()) {
-            let words = (0..case.page_bytes / 4).map(|_| random.next() as u32);
+            let words = (0..case.page_bytes / 4).map(|_| 2 * random.below(1 << 31) as u32 + 1);
             let word = |bits: u32| match case.work {
                 Work::Nearest(_) => ((bits >> 8) as f32 / (1 << 24) as f32).to_bits(),
                 Work::MinPlus(_) => bits >> 8,

@@ -5,6 +5,12 @@ use super::runs::{Case, Run};
 /// What a suite is about, in a sentence.
 const SUITES: &[(&str, &str)] = &[
     ("cassette", "Exchanges with the network in a file, against the layouts of the Magneto-Serge optimization report."),
+    (
+        "gpu",
+        "Operations over sets of pages that are resident on a GPU, beside the processor of the same machine, which does the same work by the same \
+         library. Results are compared in every round, bit for bit. On a machine without a card the rows are unmeasured; one script of some \
+         minutes, `cargo xtask bench gpu`, measures them where there is one.",
+    ),
     ("journal", "The append-only log, against what the system offers without one: `write`, `read`, `fdatasync`."),
     (
         "live",
