@@ -34,7 +34,7 @@ enum Work {
     Boolean(usize),
     /// Of matrices of this order.
     MinPlus(usize),
-    /// The ten nearest rows of so many floats.
+    /// The ten nearest rows, of this number of floats.
     Nearest(usize),
 }
 

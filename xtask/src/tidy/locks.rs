@@ -20,10 +20,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// What a crate needs wherever it is built: the names that each dependency goes by. What only its tests need is in the lock of its own
-/// workspace alone.
+/// workspace alone, and what a feature brings only where that is on.
 fn needed(text: &str, renamed: &HashMap<&str, &[String]>) -> Vec<Vec<String>> {
     let found = manifest::dependencies(text).unwrap_or_default();
-    let always = found.into_iter().filter(|dependency| !dependency.is_for_tests);
+    let always = found.into_iter().filter(|dependency| !dependency.is_for_tests && !dependency.is_optional);
     always
         .map(|mut dependency| {
             let shared = renamed.get(dependency.names[0].as_str()).copied().unwrap_or_default();
@@ -74,7 +74,7 @@ mod tests {
     fn a_lock_that_lacks_a_dependency_is_found() {
         let root =
             "[workspace.dependencies]\nspace = { package = \"m-space\", path = \"crates/space\" }\nlibm = \"1\"\n";
-        let engine = "[package]\nname = \"m\"\n[dependencies]\nspace.workspace = true\nlibm.workspace = true\n[dev-dependencies]\nproptest = \"1\"\n";
+        let engine = "[package]\nname = \"m\"\n[dependencies]\nspace.workspace = true\nlibm.workspace = true\nwgpu = { version = \"1\", optional = true }\n[dev-dependencies]\nproptest = \"1\"\n";
         let lock = |dependencies: &str| {
             format!(
                 "[[package]]\nname = \"m\"\nversion = \"0\"\ndependencies = [{dependencies}]\n\n[[package]]\nname = \"libm\"\nversion = \"1\"\nsource = \"registry\"\n"

@@ -3,13 +3,14 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A dependency: the line it is on, every name it goes by (its key, and `package = "…"` if that differs), and whether
-/// only tests, examples and benchmarks see it.
+/// A dependency: the line it is on, every name it goes by (its key, and `package = "…"` if that differs), whether
+/// only tests, examples and benchmarks see it, and whether only a feature brings it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dependency {
     pub(super) line: usize,
     pub(super) names: Vec<String>,
     pub(super) is_for_tests: bool,
+    pub(super) is_optional: bool,
 }
 
 /// The dependencies of all kinds (normal, build, development, by platform, of a workspace), by line.
@@ -41,9 +42,11 @@ fn dependency(
     value: &Spanned<DeValue<'_>>,
     is_for_tests: bool,
 ) -> Dependency {
-    let package = as_table(value).and_then(|table| table.get("package")).and_then(|package| package.get_ref().as_str());
+    let said = |key: &str| as_table(value).and_then(|table| table.get(key));
+    let package = said("package").and_then(|package| package.get_ref().as_str());
+    let is_optional = said("optional").and_then(|optional| optional.get_ref().as_bool()).unwrap_or(false);
     let names = std::iter::once(name.get_ref().as_ref()).chain(package).map(str::to_owned).collect();
-    Dependency { line: 1 + text[..name.span().start].matches('\n').count(), names, is_for_tests }
+    Dependency { line: 1 + text[..name.span().start].matches('\n').count(), names, is_for_tests, is_optional }
 }
 
 /// The test programs that run themselves: `[[test]]` with `harness = false`, by name.
@@ -89,6 +92,9 @@ mod tests {
         assert_eq!(read, expected.map(|(line, names, is_for_tests)| (line, names.to_owned(), is_for_tests)));
         let read = dependencies("[workspace.dependencies]\nregion = { package = \"metroon-region\" }\n").unwrap();
         assert_eq!(read[0].names, ["region", "metroon-region"]);
+        let read =
+            dependencies("[dependencies]\na.workspace = true\nb = { version = \"1\", optional = true }\n").unwrap();
+        assert_eq!(read.iter().map(|found| found.is_optional).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub(super) fn min_plus_product(left: &PageSet, right: &PageSet, order: usize) ->
     left.contents().zip(right.contents()).map(product).collect()
 }
 
-/// The rows of a set of embeddings, each of so many floats as the question has.
+/// The rows of a set of embeddings, each of `dimensions` floats.
 pub(super) fn rows(set: &PageSet, dimensions: usize) -> impl Iterator<Item = &[[u8; 4]]> {
     set.contents().flat_map(move |page| page.as_chunks::<4>().0.chunks_exact(dimensions))
 }

@@ -10,14 +10,18 @@
 //! Without the feature nothing of a GPU is linked. The report's system routed single deltas and compared sizes that were not alike; data that
 //! begins and ends in memory of the host is bound by the transfer, so only resident sets are routed here.
 
+mod counts;
 mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
+#[cfg(feature = "gpu")]
+mod resident;
 mod router;
 mod set;
 
+pub use counts::{Refused, RoutingCounts};
 pub use cpu::Neighbor;
 #[cfg(feature = "gpu")]
 pub use gpu::{Adapter, GpuOptions, NoGpu, Threshold};
-pub use router::{Refused, Router, RoutingCounts};
+pub use router::Router;
 pub use set::{PageSet, SetError};

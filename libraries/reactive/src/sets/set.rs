@@ -14,7 +14,7 @@ pub struct PageSet {
     members: Vec<Member>,
     page_bytes: usize,
     #[cfg(feature = "gpu")]
-    pub(super) resident: Option<super::gpu::Resident>,
+    pub(super) resident: Option<super::resident::Resident>,
 }
 
 /// A page of a set.

@@ -1,7 +1,7 @@
 //! A device: its buffers and kernels. What its driver refuses, now or later, ends in [`Refused`] and never in a panic.
 
 use super::NoGpu;
-use crate::sets::router::Refused;
+use crate::sets::counts::Refused;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! Sets of pages on a GPU, by [wgpu]: Vulkan, Metal or DirectX 12.
 //!
 //! 1. `device` has the buffers and kernels; an error of the driver marks the device, and nothing is sent to it any more.
-//! 2. Here is what may be sent: sets that are resident with this router and current, of the threshold's size or larger.
+//! 2. This file decides what is sent: sets that are resident with this router and current, of the threshold's size or larger.
 //! 3. `calibration` measures the threshold.
 //!
 //! [wgpu]: https://wgpu.rs
@@ -11,8 +11,9 @@ mod device;
 #[cfg(test)]
 mod tests;
 
+use super::counts::{Refused, RoutingCounts};
 use super::cpu::{self, Neighbor};
-use super::router::{Refused, RoutingCounts};
+use super::resident::{Resident, ResidentPage};
 use super::set::PageSet;
 use crate::Clock;
 use device::{Device, Kernel};
@@ -93,30 +94,6 @@ const COMPARED_WORDS: usize = 16;
 const FLOAT_MAX: f32 = 1e15;
 /// The most dimensions for which the error of a sum in 32 bits is known to be small.
 const DIMENSIONS_MAX: usize = 1 << 19;
-
-/// A copy of a set on a device.
-#[derive(Debug)]
-pub(crate) struct Resident {
-    /// The device that it is on.
-    owner: Arc<()>,
-    buffer: wgpu::Buffer,
-    pages: Vec<ResidentPage>,
-}
-
-/// The version of a page that was copied. While it is kept, no other version can have its address.
-#[derive(Debug)]
-struct ResidentPage {
-    bytes: Arc<[u8]>,
-    /// Whether all that it holds, taken as floats, can be compared in 32 bits.
-    is_in_range: bool,
-}
-
-impl Resident {
-    /// Whether the copy of a page is of this version.
-    pub(super) fn is_current_at(&self, index: usize, bytes: &Arc<[u8]>) -> bool {
-        self.pages.get(index).is_some_and(|page| Arc::ptr_eq(&page.bytes, bytes))
-    }
-}
 
 /// A GPU.
 #[derive(Debug)]
@@ -276,7 +253,7 @@ impl Gpu {
         self.product(Kernel::MinPlus, left, right, order)
     }
 
-    /// A product of square matrices whose rows have so many words.
+    /// A product of square matrices whose rows have `row_words` words.
     fn product(
         &mut self,
         kernel: Kernel,

@@ -1,8 +1,9 @@
 //! A GPU comes to what the processor comes to. Any adapter will do; without one the tests say so, and with `METROON_GPU=required` they fail.
 
 use super::{GpuOptions, NoGpu, Threshold};
+use crate::sets::counts::{Refused, RoutingCounts};
 use crate::sets::cpu;
-use crate::sets::router::{Refused, Router, RoutingCounts};
+use crate::sets::router::Router;
 use crate::sets::set::PageSet;
 use crate::{Functions, Location, Options, State, Transaction};
 use proptest::prelude::*;
