@@ -426,8 +426,15 @@ fn sets_on_a_gpu(context: &Context) -> Verdict {
         Err(missing) => return Verdict::Skipped(missing),
         Ok(()) => {}
     }
-    let mut command = cargo(&["test", "--package", "metroon-reactive", "--features", "gpu", "--lib", "sets::"]);
-    of_command(command.env("METROON_GPU", "required"))
+    const FEATURE: [&str; 4] = ["--package", "metroon-reactive", "--features", "gpu"];
+    let lints = with_component(
+        context,
+        "clippy",
+        "clippy",
+        &[&["clippy"], &FEATURE[..], &["--all-targets", "--", "-D", "warnings"]].concat(),
+    );
+    let mut command = cargo(&[&["test"], &FEATURE[..], &["--lib", "sets::"]].concat());
+    first_failure([lints, of_command(command.env("METROON_GPU", "required"))].into_iter())
 }
 
 /// Runs every example but WordNet; each checks itself by assertions, and the exit status tells.

@@ -28,5 +28,5 @@ pub(crate) fn prepare(installs: bool) -> Result<(), String> {
 
 fn is_there() -> bool {
     let is_listed = |folder: &&str| std::fs::read_dir(Path::new(folder)).is_ok_and(|mut files| files.next().is_some());
-    VARIABLES.iter().any(|name| std::env::var_os(name).is_some()) || LISTS.iter().any(|folder| is_listed(&folder))
+    VARIABLES.iter().any(|name| std::env::var_os(name).is_some()) || LISTS.iter().any(is_listed)
 }

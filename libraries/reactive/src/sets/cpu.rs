@@ -121,6 +121,7 @@ pub(super) fn nearest(set: &PageSet, question: &[f32], count: usize) -> Vec<Neig
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::slice::from_ref;
     use std::sync::Arc;
 
     fn set(pages: &[Vec<u8>]) -> PageSet {
@@ -143,7 +144,7 @@ mod tests {
         #[test]
         fn a_boolean_product_says_where_two_steps_lead([left, right] in pair(prop::collection::vec(prop_oneof![Just(0_u8), any::<u8>()], 128))) {
             let bit = |matrix: &[u8], row: usize, column: usize| matrix[row * 4 + column / 8] >> (column % 8) & 1 == 1;
-            let product = &boolean_product(&set(&[left.clone()]), &set(&[right.clone()]), 32)[0];
+            let product = &boolean_product(&set(from_ref(&left)), &set(from_ref(&right)), 32)[0];
             for (row, column) in (0..32).flat_map(|row| (0..32).map(move |column| (row, column))) {
                 let leads = (0..32).any(|step| bit(&left, row, step) && bit(&right, step, column));
                 prop_assert_eq!(bit(product, row, column), leads, "{} {}", row, column);

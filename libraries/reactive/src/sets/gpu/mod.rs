@@ -296,7 +296,7 @@ impl Gpu {
         let error = (question.len() + 8) as f64 / f64::from(1 << 23);
         let most = (f64::from(*last) + SMALL) * (1.0 + 3.0 * error) + SMALL;
         let proposed = distances.iter().zip(cpu::rows(set, question.len())).enumerate();
-        let candidates = proposed.filter(|(_, (distance, _))| !(f64::from(**distance) > most));
+        let candidates = proposed.filter(|(_, (distance, _))| distance.is_nan() || f64::from(**distance) <= most);
         Ok(cpu::nearest_of(
             candidates.map(|(row, (_, values))| Neighbor { row, distance: cpu::distance(values, question) }),
             count,

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// A router that sends everything to the GPU.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn open(threshold: u64) -> Option<Router> {
     let router = Router::open(&GpuOptions { threshold: Threshold::Bytes(threshold) });
     match router.none() {
