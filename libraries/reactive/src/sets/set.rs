@@ -114,8 +114,8 @@ impl PageSet {
         }
     }
 
-    /// Takes the pages as a later snapshot has them; gives how many have changed. A copy on a device is stale until
-    /// [`Router::make_resident`](super::Router::make_resident) is called again: until then the processor does what is asked of the set.
+    /// Takes the pages as a later snapshot has them; gives how many have changed. A copy on a device is stale until the set is made resident
+    /// again (`Router::make_resident`, with the feature `gpu`): until then the processor does what is asked of the set.
     ///
     /// # Errors
     /// A page is not there any more, and the set stays as it was. The length of a page cannot change.
