@@ -193,6 +193,11 @@ mod with_gpu {
             self.gpu.as_ref().expect("a GPU was opened").lose();
         }
 
+        #[cfg(test)]
+        pub(in crate::sets) fn gpu_for_tests(self) -> Gpu {
+            self.gpu.expect("a GPU was opened")
+        }
+
         pub(super) fn routed<T>(&mut self, work: impl FnOnce(&mut Gpu) -> Routed<T>) -> Routed<T> {
             work(self.gpu.as_mut().ok_or(Refused::NoGpu)?)
         }

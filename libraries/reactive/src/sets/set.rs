@@ -159,7 +159,8 @@ impl PageSet {
         self.members.iter().map(|member| member.changed)
     }
 
-    /// Where a page of the set lies; none if there is no such page. A copy on a device that is not current is not a location.
+    /// Where a page of the set lies; none if there is no such page. A copy that is not current, or on a device
+    /// that is known to be lost, is not a location: a router finds out when it next sends something there.
     pub fn location(&self, index: usize) -> Option<Location> {
         let member = self.members.get(index)?;
         #[cfg(feature = "gpu")]

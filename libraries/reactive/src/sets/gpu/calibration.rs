@@ -5,6 +5,7 @@
 
 use super::{Adapter, Gpu, THRESHOLD_LEAST};
 use crate::Clock;
+use crate::sets::counts::Refused;
 use crate::sets::cpu;
 use crate::sets::set::PageSet;
 use journal::{Access, Disk};
@@ -23,8 +24,11 @@ const NEVER: &str = "never";
 /// Longer than any that is written.
 const BYTES_MAX: usize = 4 << 10;
 
-/// Measures; none if the GPU never is the faster one, or fails.
-pub(super) fn measure(gpu: &mut Gpu, clock: &Clock) -> Option<u64> {
+/// Measures; none if the GPU never is the faster one.
+///
+/// # Errors
+/// The device failed, or came to something else than the processor: nothing is sent to it any more.
+pub(super) fn measure(gpu: &mut Gpu, clock: &Clock) -> Result<Option<u64>, Refused> {
     // While it is measured all is routed.
     gpu.adapter.threshold = Some(0);
     let (mut processor, mut device) = (Vec::new(), Vec::new());
@@ -35,7 +39,7 @@ pub(super) fn measure(gpu: &mut Gpu, clock: &Clock) -> Option<u64> {
             )
         });
         for set in &mut sets {
-            gpu.make_resident(set).ok()?;
+            gpu.make_resident(set)?;
         }
         let [left, right] = &sets;
         let (mut times, mut device_times) = (Vec::new(), Vec::new());
@@ -43,18 +47,19 @@ pub(super) fn measure(gpu: &mut Gpu, clock: &Clock) -> Option<u64> {
             let began = clock();
             let expected = std::hint::black_box(cpu::differing(left, right));
             let between = clock();
-            let found = gpu.differing(left, right).ok()?;
+            let found = gpu.differing(left, right)?;
             device_times.push(clock().saturating_sub(between));
             times.push(between.saturating_sub(began));
             if found != expected {
-                return None;
+                gpu.device.distrust();
+                return Err(Refused::Failed);
             }
         }
         let bytes = (2 * size) as f64;
         processor.push((bytes, median(times)));
         device.push((bytes, median(device_times)));
     }
-    crossing(&processor, &device)
+    Ok(crossing(&processor, &device))
 }
 
 fn median(mut times: Vec<u64>) -> f64 {

@@ -89,7 +89,17 @@ impl Device {
         if self.has_failed.load(Ordering::SeqCst) { Err(Refused::Failed) } else { Ok(()) }
     }
 
-    /// Sends nothing to the device any more.
+    /// Whether it has failed, as that is known to everybody who asks.
+    pub(super) fn failure(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.has_failed)
+    }
+
+    /// Sends nothing to it any more: it came to something wrong.
+    pub(super) fn distrust(&self) {
+        self.has_failed.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends it.
     #[cfg(test)]
     pub(super) fn lose(&self) {
         self.device.destroy();

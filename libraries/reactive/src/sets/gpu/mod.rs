@@ -136,7 +136,8 @@ impl Gpu {
         if let Some(threshold) = kept.and_then(|disk| calibration::kept(disk, &self.adapter)) {
             return threshold;
         }
-        let threshold = calibration::measure(self, clock);
+        // What a device that failed was measured at says nothing, and is not kept.
+        let threshold = calibration::measure(self, clock).ok()?;
         if let Some(disk) = kept {
             // If it cannot be kept, it is measured again the next time.
             let _ = calibration::keep(disk, &self.adapter, threshold);
@@ -172,7 +173,8 @@ impl Gpu {
             None => {
                 let bytes = page_bytes.checked_mul(set.len()).ok_or(Refused::TooLarge)?;
                 let buffer = self.device.storage(bytes as u64)?;
-                Resident { owner: Arc::clone(&self.identity), buffer, pages: Vec::new() }
+                let (owner, has_failed) = (Arc::clone(&self.identity), self.device.failure());
+                Resident { owner, has_failed, buffer, pages: Vec::new() }
             }
         };
         let mut upload = Upload { resident, page_bytes, at: 0, waiting: Vec::new() };

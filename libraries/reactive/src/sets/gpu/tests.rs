@@ -200,6 +200,7 @@ fn a_device_that_is_lost_is_left_alone() {
     assert_eq!(router.differing(&left, &right).unwrap(), [0]);
     router.lose_gpu();
     assert_eq!(router.differing(&left, &right).unwrap(), [0]);
+    assert_eq!((left.location(0), right.location(0)), (Some(Location::Memory), Some(Location::Memory)));
     let counts = router.counts();
     assert_eq!((counts.asked, counts.routed, counts.failed), (2, 1, 1));
     assert_eq!(router.xor(&left, &right).unwrap(), [vec![0; 64]]);
@@ -210,15 +211,34 @@ fn a_device_that_is_lost_is_left_alone() {
 
 #[test]
 fn an_adapter_that_is_a_processor_gets_nothing_by_measurement() {
+    // Says so if there is no adapter, or fails.
+    if open(0).is_none() {
+        return;
+    }
     let clock: crate::Clock = Arc::new(|| 0);
     let mut router = Router::open(&GpuOptions { threshold: Threshold::Measured { clock, kept: None } });
-    let Some(adapter) = router.adapter().cloned() else { return };
+    let adapter = router.adapter().cloned().expect("the adapter was found before");
     if adapter.is_cpu {
         assert_eq!(adapter.threshold, None);
         let left = resident(&mut router, vec![vec![1; 4096]]);
         assert_eq!(router.differing(&left, &left).unwrap(), [0]);
         assert_eq!((router.counts().adapter_is_cpu, router.counts().routed), (1, 0));
     }
+}
+
+#[test]
+fn what_is_measured_is_where_the_device_is_right_and_what_is_wrong_is_left_alone() {
+    let Some(router) = open(0) else { return };
+    let mut gpu = router.gpu_for_tests();
+    let ticks = std::sync::atomic::AtomicU64::new(0);
+    let clock: crate::Clock = Arc::new(move || ticks.fetch_add(1, std::sync::atomic::Ordering::SeqCst));
+    // Each side takes one tick, whatever the size.
+    assert_eq!(super::calibration::measure(&mut gpu, &clock), Ok(None));
+    let longest = gpu.adapter().set_bytes_max;
+    assert_eq!(gpu.device.storage(longest + 1).unwrap_err(), Refused::TooLarge);
+    assert_eq!(gpu.device.check(), Ok(()));
+    gpu.lose();
+    assert_eq!(super::calibration::measure(&mut gpu, &clock), Err(Refused::Failed));
 }
 
 #[test]
